@@ -25,6 +25,7 @@
 
 mod catalog;
 mod check;
+mod collations;
 mod connection;
 mod convert;
 mod copy_stream;

@@ -6,6 +6,7 @@
 
 mod asof;
 mod column_names;
+mod conflicts;
 mod copies;
 mod created_names;
 mod databases;
@@ -50,6 +51,7 @@ use crate::{Error, Result, names};
 pub(crate) use asof::ASOF;
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
+pub(crate) use conflicts::conflict_expression;
 pub(crate) use copies::copy_option;
 pub(crate) use databases::Attach;
 pub(crate) use describe::{DESCRIBE, SUMMARIZE};

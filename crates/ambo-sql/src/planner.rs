@@ -17,6 +17,7 @@ mod enums;
 mod file_functions;
 mod frame_bounds;
 mod functions;
+mod gapfill;
 mod given_orders;
 mod hidden;
 mod json;
@@ -321,6 +322,7 @@ impl<'a> Planner<'a> {
         query_functions::say_queries(tree)?;
         file_functions::say_files(tree)?;
         say_schemas(tree, self)?;
+        gapfill::say_gaps(tree, &Ask { planner: self, params })?;
         orders::say_defaults(tree, self.session.order);
         let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params, depth);
         let schema_of = |query: ast::Query| {

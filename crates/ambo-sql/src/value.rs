@@ -25,7 +25,7 @@ use crate::{
     functions::{is_json, json_field},
     logical::{self, UUID},
     nested::{is_nested, nested_texts},
-    times::time_texts,
+    times::{is_text, time_texts},
 };
 
 /// The Arrow type that values of a type have in statements: as in batches of tables.
@@ -35,17 +35,23 @@ pub(crate) fn sql_type(ty: Type) -> DataType {
 
 /// The field that a column is in statements.
 pub(crate) fn field_of(column: &Column) -> Field {
-    match column.logical {
+    match &column.logical {
         Some(ambo::Logical::Json) => json_field(&column.name, DataType::Utf8).with_nullable(column.nullable),
+        Some(ambo::Logical::Collated(name)) => {
+            ambo::arrow::collated(Field::new(&column.name, DataType::Utf8, column.nullable), name)
+        }
         _ => Field::new(&column.name, ambo::arrow::column_type(column), column.nullable),
     }
 }
 
 /// A column, which may be NULL, for the values of a field, if one holds them.
 pub(crate) fn column_of(field: &Field) -> Option<Column> {
-    let part = match is_json(field) {
-        true => Part::Logical(ambo::Logical::Json),
-        false => part_of(field.data_type())?,
+    let part = match (is_json(field), ambo::arrow::collation_of(field)) {
+        (true, _) => Part::Logical(ambo::Logical::Json),
+        (_, Some(name)) if is_text(field.data_type()) => {
+            Part::Logical(ambo::Logical::Collated(name.to_owned()))
+        }
+        _ => part_of(field.data_type())?,
     };
     Some(Column::typed(field.name(), part).nullable())
 }

@@ -8,6 +8,7 @@
 //! | `uuid` | binary | its 16 bytes |
 //! | `interval` | binary | 20 bytes ([`Interval`]) |
 //! | `json` | text | as it is written (RFC 8259) |
+//! | collated text | text | any text; the collation says how statements compare it |
 //! | enums | u16 | the place of its label |
 //! | lists, arrays of one length, structs, maps | binary | [`nested`] |
 //!
@@ -21,6 +22,7 @@
 //! | 6 | struct | varint count, at least 1; each: varint length and UTF-8 name, its type |
 //! | 7 | map | the type of its keys, that of its values |
 //! | 8 | enum | varint length plus 1 and UTF-8 name, 0 for none; varint count, at least 1; each: varint length and UTF-8 label |
+//! | 9 | collated text | varint length and UTF-8 name of the collation |
 //!
 //! Within, 0 and a type (`ambo_codec::Type`) is one that has no logical type. `struct(a bigint, b uuid[])` is `06 02 01 "a" 00 05 01 "b" 04
 //! 01`, `enum('a', 'b')` is `08 00 02 01 "a" 01 "b"`.
@@ -72,6 +74,8 @@ pub enum Logical {
     Interval,
     /// A text that is JSON.
     Json,
+    /// A text that is compared by the collation of this name. What is stored is the text; the name means something to SQL alone.
+    Collated(String),
     /// Any number of items of a type, each of which may be NULL.
     List(Box<Part>),
     /// So many items of a type, each of which may be NULL.
@@ -119,7 +123,7 @@ impl Logical {
     /// The enums in it, itself among them.
     pub fn enums(&self) -> Vec<&Arc<Enum>> {
         match self {
-            Self::Uuid | Self::Interval | Self::Json => Vec::new(),
+            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) => Vec::new(),
             Self::List(item) | Self::Array(item, _) => item.enums(),
             Self::Struct(fields) => fields.iter().flat_map(|(_, part)| part.enums()).collect(),
             Self::Map(key, value) => [key.enums(), value.enums()].concat(),
@@ -132,7 +136,7 @@ impl Logical {
     pub fn with_enum(&self, of: &Arc<Enum>) -> Self {
         let part = |part: &Part| Box::new(part.with_enum(of));
         match self {
-            Self::Uuid | Self::Interval | Self::Json => self.clone(),
+            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) => self.clone(),
             Self::List(item) => Self::List(part(item)),
             Self::Array(item, length) => Self::Array(part(item), *length),
             Self::Struct(fields) => {
@@ -152,7 +156,7 @@ impl Logical {
     /// The type that values are stored in.
     pub fn kind(&self) -> Type {
         match self {
-            Self::Json => Type::Utf8,
+            Self::Json | Self::Collated(_) => Type::Utf8,
             Self::Enum(_) => Type::U16,
             _ => Type::Binary,
         }
@@ -160,7 +164,7 @@ impl Logical {
 
     /// Whether stored values are equal where the values are, and in their order: columns of keys and indexes have to be.
     pub fn is_ordered(&self) -> bool {
-        matches!(self, Self::Uuid | Self::Json | Self::Enum(_))
+        matches!(self, Self::Uuid | Self::Json | Self::Collated(_) | Self::Enum(_))
     }
 
     /// Whether a stored value is one of this type. NULL is left to others.
@@ -171,7 +175,8 @@ impl Logical {
         match (self, value) {
             (_, ValueRef::Null) => Ok(()),
             (Self::Json, ValueRef::Utf8(text)) => json::check(text),
-            (Self::Json, other) => Err(format!("{other} is not text")),
+            (Self::Collated(_), ValueRef::Utf8(_)) => Ok(()),
+            (Self::Json | Self::Collated(_), other) => Err(format!("{other} is not text")),
             (Self::Enum(of), ValueRef::U16(code)) => of.label(code).map(drop),
             (Self::Enum(_), other) => Err(format!("{other} is not the place of a label")),
             (_, ValueRef::Binary(bytes)) => {
@@ -189,6 +194,7 @@ impl Logical {
             Self::Uuid => reader.take(UUID_LEN).map(drop),
             Self::Interval => reader.interval().map(drop),
             Self::Json => json::check(reader.text()?),
+            Self::Collated(_) => reader.text().map(drop),
             Self::List(item) => {
                 let count = reader.count()?;
                 item.check_all(count, reader)
@@ -229,6 +235,8 @@ impl Logical {
         };
         match self {
             Self::Uuid | Self::Interval | Self::Json => Ok(()),
+            Self::Collated(name) if name.is_empty() => Err("a collation without a name".into()),
+            Self::Collated(_) => Ok(()),
             Self::List(item) => below(item),
             Self::Array(item, length) if (1..=ARRAY_MAX).contains(&(*length as usize)) => below(item),
             Self::Array(..) => Err(format!("arrays have 1 to {ARRAY_MAX} items")),
@@ -276,6 +284,10 @@ impl Logical {
             Self::Enum(of) => {
                 out.push(8);
                 of.encode(out);
+            }
+            Self::Collated(name) => {
+                out.push(9);
+                put_text(out, name);
             }
         }
     }
@@ -366,6 +378,7 @@ impl Part {
             }
             7 => Logical::Map(Box::new(part(input)?), Box::new(part(input)?)),
             8 => Logical::Enum(Arc::new(Enum::decode(input)?)),
+            9 => Logical::Collated(input.text()?),
             other => return Err(format!("unknown logical type {other}")),
         }))
     }
@@ -377,6 +390,7 @@ impl fmt::Display for Logical {
             Self::Uuid => f.write_str("uuid"),
             Self::Interval => f.write_str("interval"),
             Self::Json => f.write_str("json"),
+            Self::Collated(name) => write!(f, "text collate \"{}\"", name.replace('"', "\"\"")),
             Self::List(item) => write!(f, "{item}[]"),
             Self::Array(item, length) => write!(f, "{item}[{length}]"),
             Self::Struct(fields) => {

@@ -1,6 +1,6 @@
 //! The table of a fast statement, and what its conditions and checks say.
 
-use ambo::{Compare, Database, Index, Table, TableDefinition, Type};
+use ambo::{Compare, Database, Index, Logical, Table, TableDefinition, Type};
 use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, TableFactor};
 
 use super::{
@@ -36,7 +36,9 @@ impl Target {
         }
         // Values that are shown and compared otherwise than they are stored are the planner's.
         let is_other = |column: &ambo::Column| {
-            column.logical.as_ref().is_some_and(|logical| logical.kind() != Type::Utf8)
+            let is_other =
+                |logical: &Logical| logical.kind() != Type::Utf8 || matches!(logical, Logical::Collated(_));
+            column.logical.as_ref().is_some_and(is_other)
         };
         if table.definition().columns.iter().any(is_other) {
             return None;

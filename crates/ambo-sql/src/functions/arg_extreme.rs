@@ -38,6 +38,11 @@ impl ArgExtreme {
     }
 }
 
+/// `arg_max` or `arg_min`.
+pub(crate) fn arg_extreme(is_greatest: bool) -> AggregateUDF {
+    AggregateUDF::new_from_impl(ArgExtreme::new(is_greatest))
+}
+
 /// `max(x)` or `min(x)` of lists, structs or maps.
 pub(crate) fn nested_extreme(is_greatest: bool) -> AggregateUDF {
     let name = if is_greatest { "nested_max" } else { "nested_min" };

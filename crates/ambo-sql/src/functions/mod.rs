@@ -18,6 +18,7 @@ mod finite;
 mod flatten_lists;
 mod graphemes;
 mod has;
+mod hash;
 mod hashes;
 mod joined;
 mod json;
@@ -58,7 +59,7 @@ mod uuids;
 mod weighted;
 mod whole_numbers;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::{
     execution::{FunctionRegistry, SessionState},
@@ -67,17 +68,18 @@ use datafusion::{
 
 use crate::{
     Result,
+    collations::Collate,
     numbers::{Abs, Average, Power, Root, Round, Sum, WholePart},
     optimizer::over_frames,
     planner::EnumText,
     times,
 };
-pub(crate) use arg_extreme::{interval_extreme, nested_extreme};
+pub(crate) use arg_extreme::{arg_extreme, interval_extreme, nested_extreme};
 pub(crate) use attempt::ATTEMPT;
 pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::CurrentSetting;
 pub(crate) use joined::Joined;
-pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, of_structure};
+pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, json_values, of_structure};
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
@@ -114,6 +116,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(bins::Bins::new()),
+        ScalarUDF::new_from_impl(Collate::new()),
         ScalarUDF::new_from_impl(finite::Finite::is_finite()),
         ScalarUDF::new_from_impl(finite::Finite::is_infinite()),
         ScalarUDF::new_from_impl(flatten_lists::FlattenLists::new()),
@@ -121,6 +124,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(EnumText::new()),
         ScalarUDF::new_from_impl(failure::Failure::new()),
         ScalarUDF::new_from_impl(has::HasValue::new()),
+        ScalarUDF::new_from_impl(hash::HashOf::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
         ScalarUDF::new_from_impl(has::Has::all()),
         ScalarUDF::new_from_impl(length::Length::new()),
@@ -195,6 +199,17 @@ fn plain_functions() -> impl Iterator<Item = ScalarUDF> {
         &whole_numbers::ALL,
     ];
     all.into_iter().flat_map(plain::functions)
+}
+
+/// `strip_accents`.
+pub(crate) fn strip_accents() -> Arc<ScalarUDF> {
+    static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| one(&graphemes::ALL, "strip_accents"));
+    FUNCTION.clone()
+}
+
+fn one(of: &'static [plain::Named], name: &str) -> Arc<ScalarUDF> {
+    let found = plain::functions(of).find(|function| function.name() == name);
+    Arc::new(found.unwrap_or_else(|| unreachable!("{name} is one of them")))
 }
 
 fn add_aggregates(state: &mut SessionState) -> Result<()> {

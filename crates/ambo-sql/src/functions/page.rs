@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 36] = [
+const INTERNAL: [&str; 37] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -47,11 +47,13 @@ const INTERNAL: [&str; 36] = [
     "try_strptime_with_zone",
     "try_value",
     "uuid_milliseconds",
+    "with_collation",
     "with_metadata",
 ];
 
 /// What is another function in each statement.
-const OF_STATEMENTS: [&str; 2] = ["current_setting", "statement_timestamp"];
+const OF_STATEMENTS: [&str; 5] =
+    ["current_setting", "interpolate", "locf", "statement_timestamp", "time_bucket_gapfill"];
 
 /// All names by which a function can be called.
 fn there(state: &SessionState) -> BTreeSet<String> {

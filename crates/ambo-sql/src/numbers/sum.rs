@@ -5,10 +5,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, UInt64Type};
 use datafusion::{
     common::{
-        Result,
+        Result, ScalarValue,
         types::{
             NativeType, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
             logical_uint8, logical_uint16, logical_uint32, logical_uint64,
@@ -74,6 +75,40 @@ impl Average {
     }
 }
 
+/// The sum, or the mean, of a column that is NULL in all rows.
+#[derive(Debug)]
+struct Nothing(DataType);
+
+impl Accumulator for Nothing {
+    fn update_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        Ok(())
+    }
+
+    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        ScalarValue::try_from(&self.0)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![ScalarValue::try_from(&self.0)?])
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn retract_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+}
+
 /// How values of a type are summed; `None`: by the planner's function.
 fn whole(of: &DataType, result: &DataType, is_mean: bool) -> Option<Whole> {
     let scale = match of {
@@ -112,6 +147,9 @@ fn accumulator(
     args: AccumulatorArgs<'_>,
 ) -> Result<Box<dyn Accumulator>> {
     let of = args.expr_fields[0].data_type();
+    if of.is_null() {
+        return Ok(Box::new(Nothing(args.return_field.data_type().clone())));
+    }
     let name = if is_mean { "avg" } else { "sum" };
     if let Some(frames) = over_frames(name, 1)
         && is_sliding
@@ -134,6 +172,10 @@ fn accumulator(
 
 fn state_fields(planners: &AggregateUDF, is_mean: bool, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
     let of = args.input_fields[0].data_type();
+    if of.is_null() {
+        let field = Field::new(format_state_name(args.name, "nothing"), args.return_type().clone(), true);
+        return Ok(vec![Arc::new(field)]);
+    }
     if whole(of, args.return_type(), is_mean).is_none() {
         return planners.state_fields(args);
     }
@@ -177,7 +219,7 @@ macro_rules! common {
         }
 
         fn groups_accumulator_supported(&$self, args: AccumulatorArgs<'_>) -> bool {
-            $planners.groups_accumulator_supported(args)
+            !args.expr_fields[0].data_type().is_null() && $planners.groups_accumulator_supported(args)
         }
 
         fn create_groups_accumulator(
@@ -207,7 +249,10 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.0.return_type(types)
+        match types {
+            [DataType::Null] => Ok(DataType::Int64),
+            types => self.0.return_type(types),
+        }
     }
 
     fn set_monotonicity(&self, ty: &DataType) -> SetMonotonicity {
@@ -231,7 +276,10 @@ impl AggregateUDFImpl for Average {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.planners.return_type(types)
+        match types {
+            [DataType::Null] => Ok(DataType::Float64),
+            types => self.planners.return_type(types),
+        }
     }
 
     common!(true, self, &self.planners);

@@ -54,6 +54,7 @@ mod struct_fields;
 mod subquery;
 mod text_functions;
 mod top_order;
+mod truth_lists;
 mod type_casts;
 mod unasked;
 mod unique_names;
@@ -70,6 +71,7 @@ use datafusion::{
 };
 
 use crate::{
+    collations::Collations,
     joins::{GroupsFirst, JoinOrder},
     numbers::{CASTS, CHECKED, Doubles},
     planner::Enums,
@@ -132,6 +134,7 @@ use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
 pub(crate) use text_functions::is_of_texts;
 use top_order::TopOrder;
+use truth_lists::TRUTH_LISTS;
 use type_casts::TYPE_CASTS;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
@@ -159,10 +162,12 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(TEXT_FUNCTIONS),
         Arc::new(STRUCT_FIELDS),
         Arc::new(PEERS),
+        Arc::new(TRUTH_LISTS),
         Arc::new(Doubles),
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(Times::Behind));
+    rules.push(Arc::new(Collations));
     for ours in [
         TYPE_CASTS,
         CASTS,

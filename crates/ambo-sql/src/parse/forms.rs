@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::{
 
 use super::{
     asof::say_asof,
+    conflicts::say_conflicts,
     copies::say_copies,
     created_names::say_named_tables,
     describe::say_descriptions,
@@ -38,6 +39,7 @@ struct Words {
     commas: bool,
     /// Names before colons.
     colons: bool,
+    conflicts: bool,
     copies: bool,
     descriptions: bool,
     /// Options of identities, FETCH FIRST.
@@ -59,11 +61,12 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 15] = [
+    let forms: [(bool, Say); 16] = [
         (there.implied, say_implied_types),
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.colons, say_names_before),
+        (there.conflicts, say_conflicts),
         (there.copies, say_copies),
         (there.merges, say_short_merges),
         (there.words, say_words),
@@ -95,6 +98,7 @@ impl Words {
                         there.named_tables |= has_create;
                         there.implied |= has_create;
                     }
+                    Keyword::CONFLICT => there.conflicts = true,
                     Keyword::COPY => there.copies = true,
                     Keyword::CREATE => has_create = true,
                     Keyword::BY | Keyword::KEY | Keyword::INDEX | Keyword::IN | Keyword::INTERVAL => {

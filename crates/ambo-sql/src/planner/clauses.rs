@@ -50,6 +50,7 @@ pub(super) fn say_groups(select: &mut Select) {
                 }
             }
         }
+        say_repeated(sets);
     }
     let is_tuple = |expr: &Expr| matches!(expr, Expr::Tuple(_));
     if !by.iter().any(is_tuple) || by.iter().all(|expr| matches!(expr, Expr::Tuple(of) if of.is_empty())) {
@@ -61,6 +62,47 @@ pub(super) fn say_groups(select: &mut Select) {
     };
     *by = by.drain(..).flat_map(each).collect();
 }
+
+/// `ROLLUP (a, a)` is `GROUPING SETS ((a), (a), ())`: a set has each group once.
+fn say_repeated(sets: &mut Expr) {
+    let (Expr::Rollup(of) | Expr::Cube(of) | Expr::GroupingSets(of)) = &*sets else { return };
+    let groups: Vec<&Expr> = of.iter().flatten().collect();
+    let is_repeated = |nth: usize| groups[..nth].contains(&groups[nth]);
+    // Sets that are written out may have a group each.
+    let in_a_set = |set: &Vec<Expr>| (1..set.len()).any(|nth| set[..nth].contains(&set[nth]));
+    let is_meant = match &*sets {
+        Expr::GroupingSets(of) => of.iter().any(in_a_set),
+        _ => (1..groups.len()).any(is_repeated) && of.len() <= CUBE_MAX,
+    };
+    if !is_meant {
+        return;
+    }
+    let mut all: Vec<Vec<Expr>> = match sets {
+        Expr::Rollup(of) => (0..=of.len()).rev().map(|count| of[..count].concat()).collect(),
+        Expr::Cube(of) => {
+            let chosen = |bits: u32| {
+                let is_in = |nth: usize| bits & (1 << (of.len() - 1 - nth)) != 0;
+                (0..of.len()).filter(|nth| is_in(*nth)).flat_map(|nth| of[nth].clone()).collect()
+            };
+            (0..1u32 << of.len()).rev().map(chosen).collect()
+        }
+        Expr::GroupingSets(of) => std::mem::take(of),
+        _ => return,
+    };
+    for set in &mut all {
+        let mut once: Vec<Expr> = Vec::with_capacity(set.len());
+        for group in set.drain(..) {
+            if !once.contains(&group) {
+                once.push(group);
+            }
+        }
+        *set = once;
+    }
+    *sets = Expr::GroupingSets(all);
+}
+
+/// A CUBE of more has more sets than anybody means.
+const CUBE_MAX: usize = 12;
 
 /// The column of a list that a number in GROUP BY stands for.
 fn numbered(group: &Expr, list: &[SelectItem]) -> Option<Expr> {

@@ -249,9 +249,6 @@ pub(super) fn expr(expr: &Expr, is_scalar: &IsScalar<'_>) -> Result<()> {
             Some(refused) => refused,
             None => return Ok(()),
         },
-        Expr::Collate { .. } => {
-            ("COLLATE", "texts are compared by their code points; lower(x) compares without regard to case")
-        }
         Expr::Ceil { field: CeilFloorKind::DateTimeField(field), .. }
         | Expr::Floor { field: CeilFloorKind::DateTimeField(field), .. }
             if *field != ast::DateTimeField::NoDateTime =>

@@ -40,7 +40,7 @@ use super::{
     series::say_lateral,
     stars,
     ties::say_ties,
-    times::{times, unclear_interval},
+    times::{say_bucket_in_zone, times, unclear_interval},
     trees::{self, is_marked},
     union_orders::{say_numbers, say_orders_of_union},
     unpivot::say_unpivot,
@@ -242,8 +242,11 @@ impl VisitorMut for Rewriting<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         say_regular_expression(expr);
-        say_collation(expr);
+        if let Err(error) = say_collation(expr) {
+            return self.stop(error);
+        }
         say_try(expr);
+        say_bucket_in_zone(expr);
         say_parts(expr);
         say_list_of_rows(expr);
         if let Expr::Function(function) = expr {

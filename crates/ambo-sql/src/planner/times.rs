@@ -11,8 +11,9 @@ use datafusion::sql::sqlparser::{
 use super::{mentions::Volatile, patterns, trees};
 use crate::{
     Error,
+    names::written,
     parse::DIALECT,
-    times::{IntervalUnits, canonical_interval},
+    times::{IntervalUnits, Zone, canonical_interval},
 };
 
 /// `AT TIME ZONE`, EXTRACT and intervals as they are meant; `None` for another expression.
@@ -210,4 +211,26 @@ fn text_of(value: &Expr) -> Option<String> {
         Value::Number(number, _) => Some(number.clone()),
         _ => None,
     }
+}
+
+/// `time_bucket(width, moment, 'Europe/Rome')`: buckets of the clocks there.
+pub(super) fn say_bucket_in_zone(expr: &mut Expr) {
+    let Expr::Function(function) = expr else { return };
+    if !written(&function.name).is_ok_and(|name| name == "time_bucket") {
+        return;
+    }
+    let Some(&[width, moment, zone]) = trees::arguments(function).as_deref() else { return };
+    let is_zone = matches!(zone, Expr::Value(value)
+        if matches!(&value.value, Value::SingleQuotedString(name) if Zone::find(name).is_some()));
+    if !is_zone {
+        return;
+    }
+    let at =
+        |moment: Expr| Expr::AtTimeZone { timestamp: Box::new(moment), time_zone: Box::new(zone.clone()) };
+    let mut instant = trees::expr("CAST(1 AS TIMESTAMPTZ)");
+    if let Expr::Cast { expr, .. } = &mut instant {
+        **expr = Expr::Nested(Box::new(moment.clone()));
+    }
+    let bucket = patterns::call("time_bucket", vec![width.clone(), at(instant)]);
+    *expr = Expr::Nested(Box::new(at(bucket)));
 }

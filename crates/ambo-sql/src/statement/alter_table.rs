@@ -12,7 +12,10 @@ use datafusion::{
 use super::{
     check_rows, column_type,
     create_index::create_index,
-    definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
+    definition::{
+        Parts, collation_of, column_names, default, in_default, length_name, make_check, place, unique_index,
+        with_collation,
+    },
     drop::drop_whole_index,
     expression, generated, length,
     options::Setting,
@@ -123,6 +126,17 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
         Operation::AddConstraint { constraint: TableConstraint::Unique(of), .. } => {
             let columns = column_names(&of.columns)?;
             columns.iter().try_for_each(|column| place(table, column).map(drop))?;
+            for column in &columns {
+                if collation_of(&table.columns[place(table, column)?])?.is_some() {
+                    let what = format!(
+                        "not supported: ADD UNIQUE of column \"{}\", which has a collation",
+                        ident(column)
+                    );
+                    return Err(
+                        about(Error::invalid(what), column).with_hint("CREATE UNIQUE INDEX keeps it unique")
+                    );
+                }
+            }
             let columns: Vec<_> = columns.iter().map(ident).collect();
             let taken = connection.definitions().table(&table.name)?.indexes();
             create_index(connection, &unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
@@ -337,7 +351,8 @@ impl Changing<'_> {
         let planner = self.connection.own_reader()?;
         let types = planner.types()?;
         let of = &ast::ColumnDef { data_type: types.meant(&of.data_type)?, ..of.clone() };
-        let mut column = Column::typed(&name, declared(&of.data_type, &types)?);
+        let column = Column::typed(&name, declared(&of.data_type, &types)?);
+        let mut column = with_collation(column, parts.collation)?;
         let ty = column_type(&column);
         column.nullable = !parts.not_null;
         column.comment = parts.comment;

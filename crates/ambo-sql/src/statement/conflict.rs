@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ambo::{Datum, Duplicates, Index, Row};
+use ambo::{Column, Datum, Duplicates, Index, Logical, Row};
 use arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::{
     common::ScalarValue,
@@ -12,6 +12,7 @@ use datafusion::{
 
 use super::{
     assignment::{assignments, qualify},
+    definition::collation_of,
     evaluate::Frame,
     incoming::{Labels, assign, held, row_schema, rows_of},
     insert::numbered,
@@ -21,7 +22,9 @@ use crate::{
     Error, Result,
     connection::Work,
     foreign_keys::note_change,
-    names::{ident, last, written},
+    hidden,
+    names::{ident, last, quoted, written},
+    parse::{conflict_expression, parse_expression},
     value::{self, Values},
 };
 
@@ -180,21 +183,72 @@ fn all(target: &Target) -> Result<Vec<By>> {
     Ok(all)
 }
 
+/// What a column of an index is made of, as statements write it: of one that nobody sees its expression, or the column whose values are
+/// compared by it.
+fn made_of(columns: &[Column], place: usize) -> Result<String> {
+    let Some((None, of)) = hidden::parts(&columns[place])? else { return Ok(quoted(&columns[place].name)) };
+    for column in columns {
+        let text = Expr::Identifier(ast::Ident::with_quote('"', &column.name));
+        if let Some(how) = collation_of(column)?
+            && how.key_text(&text)? == of
+        {
+            return Ok(quoted(&column.name));
+        }
+    }
+    Ok(plain(of))
+}
+
+/// The text of an expression, in which it makes no difference how names are written.
+fn plain(mut expr: Expr) -> String {
+    while let Expr::Nested(inner) = expr {
+        expr = *inner;
+    }
+    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+        match expr {
+            Expr::Identifier(name) => *name = ast::Ident::with_quote('"', ident(name)),
+            Expr::Function(function) => {
+                let name = function.name.to_string().to_lowercase();
+                function.name = ast::ObjectName::from(vec![ast::Ident::new(name)]);
+            }
+            _ => {}
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    expr.to_string()
+}
+
 /// The key or index that ON CONFLICT names.
 fn named(target: &Target, of: &ConflictTarget) -> Result<By> {
     let table = last(&target.definition().name);
     match of {
         ConflictTarget::Columns(columns) => {
-            let mut wanted =
-                columns.iter().map(|name| target.column(&ident(name))).collect::<Result<Vec<_>>>()?;
+            let known = &target.definition().columns;
+            let mut has_collation = false;
+            let mut wanted = Vec::with_capacity(columns.len());
+            for name in columns {
+                wanted.push(match conflict_expression(&name.value) {
+                    Some(text) => plain(parse_expression(text)?),
+                    None => {
+                        let column = &known[target.column(&ident(name))?];
+                        has_collation |= matches!(column.logical, Some(Logical::Collated(_)));
+                        quoted(&column.name)
+                    }
+                });
+            }
             wanted.sort_unstable();
             wanted.dedup();
             let is_of = |by: &By| {
-                let mut columns = by.columns(target);
+                // A key of such keeps apart what is stored, and an index what is compared.
+                let is_stored = matches!(by, By::Key) && has_collation;
+                let columns = by.columns(target).into_iter().map(|place| made_of(known, place));
+                let mut columns: Vec<_> = columns.filter_map(Result::ok).collect();
                 columns.sort_unstable();
-                columns == wanted
+                columns == wanted && !is_stored
             };
-            let names: Vec<_> = columns.iter().map(ident).collect();
+            let names: Vec<_> = columns
+                .iter()
+                .map(|name| conflict_expression(&name.value).map_or_else(|| ident(name), str::to_owned))
+                .collect();
             all(target)?.into_iter().find(is_of).ok_or_else(|| {
                 Error::invalid(format!(
                     "neither the primary key of table \"{table}\" nor a unique index of it is of ({})",

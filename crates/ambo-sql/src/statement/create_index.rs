@@ -1,11 +1,16 @@
 //! CREATE INDEX.
 
-use ambo::{CatalogEdit, IndexDefinition, TableChange, TableDefinition, qualify};
+use ambo::{CatalogEdit, Column, IndexDefinition, TableChange, TableDefinition, qualify};
 use datafusion::sql::sqlparser::ast::{self, Expr, Ident, IndexType, ObjectName};
 
-use super::{definition::place, drop::all_indexes, generated, table};
+use super::{
+    definition::{collation_of, place},
+    drop::all_indexes,
+    generated, table,
+};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
+    collations::Collation,
     hidden::{HIDDEN, hidden_name},
     names::{about, about_object, ident, object, shown, split, written},
     parse::parse_expression,
@@ -74,6 +79,16 @@ enum Over {
     Expression(Box<Expr>),
 }
 
+/// A column, or the keys by which its values are compared.
+fn over_column(column: &Column) -> Result<Over> {
+    Ok(match collation_of(column)? {
+        None => Over::Column(column.name.clone()),
+        Some(how) => {
+            Over::Expression(Box::new(how.key_text(&Expr::Identifier(Ident::with_quote('"', &column.name)))?))
+        }
+    })
+}
+
 /// The columns and expressions that a statement names.
 fn wanted(of: &TableDefinition, create: &ast::CreateIndex) -> Result<Vec<Over>> {
     let over = |column: &ast::IndexColumn| {
@@ -83,7 +98,12 @@ fn wanted(of: &TableDefinition, create: &ast::CreateIndex) -> Result<Vec<Over>> 
         }
         match expr {
             // Read in both directions, it need not know which was meant.
-            Expr::Identifier(name) => Ok(Over::Column(of.columns[place(of, name)?].name.clone())),
+            Expr::Identifier(name) => over_column(&of.columns[place(of, name)?]),
+            Expr::Collate { expr, collation } => {
+                let how = written(collation).and_then(|name| Collation::named(&name));
+                let how = how.map_err(|error| about_object(error, collation))?;
+                Ok(Over::Expression(Box::new(how.key_text(expr)?)))
+            }
             expr => Ok(Over::Expression(Box::new(expr.clone()))),
         }
     };

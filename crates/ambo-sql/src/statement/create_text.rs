@@ -23,6 +23,9 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     for place in hidden::seen(of) {
         let column = &of.columns[place];
         let mut line = format!("{} {}", quoted(&column.name), column_type_text(column));
+        if let Some(ambo::Logical::Collated(name)) = &column.logical {
+            line.push_str(&format!(" COLLATE {name}"));
+        }
         if !column.nullable {
             line.push_str(" NOT NULL");
         }

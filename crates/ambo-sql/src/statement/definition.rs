@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ambo::{Check, Column, IndexDefinition, Object, ObjectKind, Records, Storage, TableDefinition, qualify};
+use ambo::{
+    Check, Column, IndexDefinition, Logical, Object, ObjectKind, Records, Storage, TableDefinition, qualify,
+};
 use arrow::datatypes::Schema;
 use datafusion::{
     logical_expr::Volatility,
@@ -18,13 +20,15 @@ use super::{
     length, narrow, options, references,
     rules::condition,
     sequence,
-    types::{declared, is_serial},
+    types::{column_type_text, declared, is_serial},
 };
 use crate::{
     Error, ErrorKind, Result,
+    collations::Collation,
     error::type_in_sql,
     foreign_keys::ForeignKey,
-    names::{about, about_object, ident, last, object, shown, split},
+    hidden::hidden_name,
+    names::{about, about_object, ident, last, object, shown, split, written},
     parse::{SequenceParts, TableSettings, parse_expression},
     planner::Planner,
     sequences::Definition,
@@ -142,6 +146,11 @@ impl Making<'_> {
         }
         let is_serial = is_serial(&column.data_type);
         let mut parts = Parts::of(column)?;
+        if parts.collation.is_some() && parts.generated.is_some() {
+            return Err(Error::invalid(format!("not supported: generated column \"{name}\" with COLLATE"))
+                .with_hint("write COLLATE where it is compared"));
+        }
+        let typed = with_collation(typed, parts.collation.take())?;
         if let Some(expr) = parts.generated.take() {
             if of_query.is_some() {
                 return Err(Error::invalid("the rows of a query have no generated columns"));
@@ -203,6 +212,7 @@ impl Making<'_> {
     fn finish(mut self, create: &ast::CreateTable, settings: &TableSettings) -> Result<Wanted> {
         let key = self.key.take().unwrap_or_default();
         let sequences = self.number(&key)?;
+        let unique = self.unique_by_key(&key)?;
         define_all(self.planner, &mut self.table, std::mem::take(&mut self.generated))?;
         for named in key.iter().chain(&settings.sort_key) {
             let place = place(&self.table, named)?;
@@ -226,17 +236,46 @@ impl Making<'_> {
             let check = make_check(self.planner, &table, named.as_ref(), column.as_deref(), expr)?;
             table.checks.push(check);
         }
+        let columns: Vec<_> = unique.iter().map(|index| index.columns.clone()).collect();
+        let keys = references::define(&self.planner.definitions(), &mut table, &self.references, &columns)?;
+        table.validate().map_err(|error| about_object(error, &create.name))?;
+        Ok(Wanted { table, indexes: unique, keys, sequences })
+    }
+
+    /// The indexes that keep columns unique. Those of texts with a collation are over the keys by which they are compared, in columns that
+    /// nobody sees; so are primary keys of such, beside the key itself.
+    fn unique_by_key(&mut self, key: &[Ident]) -> Result<Vec<IndexDefinition>> {
+        let mut unique = std::mem::take(&mut self.unique);
+        if !self.keys_of(key)?.iter().all(Option::is_none) {
+            unique.push((None, key.to_vec()));
+        }
         let mut indexes: Vec<IndexDefinition> = Vec::new();
-        for (named, columns) in self.unique {
-            columns.iter().try_for_each(|column| self::place(&table, column).map(drop))?;
+        for (named, columns) in unique {
             let taken: Vec<_> = indexes.iter().map(|index| index.name.clone()).collect();
-            let index = unique_index(&table.name, named.as_ref(), &names(&columns), &taken);
+            let names: Vec<_> = columns.iter().map(ident).collect();
+            let mut index = unique_index(&self.table.name, named.as_ref(), &names, &taken);
+            for (nth, by) in self.keys_of(&columns)?.into_iter().enumerate() {
+                if let Some(expr) = by {
+                    let name = hidden_name(split(&index.name).1, nth, false);
+                    self.table.columns.push(Column::new(&name, ambo::Type::Utf8).nullable());
+                    let column = Ident::with_quote('"', &name);
+                    self.generated.push(Generated { column, expr, is_typed: false });
+                    index.columns[nth] = name;
+                }
+            }
             indexes.push(index);
         }
-        let unique: Vec<_> = indexes.iter().map(|index| index.columns.clone()).collect();
-        let keys = references::define(&self.planner.definitions(), &mut table, &self.references, &unique)?;
-        table.validate().map_err(|error| about_object(error, &create.name))?;
-        Ok(Wanted { table, indexes, keys, sequences })
+        Ok(indexes)
+    }
+
+    /// By what columns are compared, where it is not their values.
+    fn keys_of(&self, columns: &[Ident]) -> Result<Vec<Option<Expr>>> {
+        let key = |named: &Ident| {
+            let column = &self.table.columns[place(&self.table, named)?];
+            let text = Expr::Identifier(Ident::with_quote('"', &column.name));
+            collation_of(column)?.map(|how| how.key_text(&text)).transpose()
+        };
+        columns.iter().map(key).collect()
     }
 
     /// Has columns number themselves: a primary key that counts 1, 2, 3 by the table, others by sequences that go with it.
@@ -291,6 +330,7 @@ pub(super) struct Parts {
     pub default: Option<Expr>,
     pub generated: Option<Expr>,
     pub comment: Option<String>,
+    pub collation: Option<Collation>,
     pub unique: Vec<Option<Ident>>,
     pub checks: Vec<(Option<Ident>, Expr)>,
     pub references: Vec<(Option<Ident>, ForeignKeyConstraint)>,
@@ -312,6 +352,10 @@ impl Parts {
                 ColumnOption::Check(check) => {
                     enforced(check)?;
                     parts.checks.push((named, (*check.expr).clone()));
+                }
+                ColumnOption::Collation(name) => {
+                    let how = written(name).and_then(|name| Collation::named(&name));
+                    parts.collation = Some(how.map_err(|error| about_object(error, name))?);
                 }
                 ColumnOption::Comment(comment) => parts.comment = Some(comment.clone()),
                 ColumnOption::Identity(of) => {
@@ -357,6 +401,31 @@ impl Parts {
             )));
         }
         Ok(parts)
+    }
+}
+
+/// The column with what COLLATE says of it.
+///
+/// # Errors
+/// It has no texts.
+pub(super) fn with_collation(column: Column, how: Option<Collation>) -> Result<Column> {
+    let Some(how) = how else { return Ok(column) };
+    if column.kind != ambo::Type::Utf8 || column.logical.is_some() {
+        let ty = column_type_text(&column);
+        return Err(Error::invalid(format!(
+            "column \"{}\" is of type {ty}; COLLATE is for texts",
+            column.name
+        )));
+    }
+    let logical = (!how.is_binary()).then(|| Logical::Collated(how.to_string()));
+    Ok(Column { logical, ..column })
+}
+
+/// By what values of a column are compared, if not as they are stored.
+pub(super) fn collation_of(column: &Column) -> Result<Option<Collation>> {
+    match &column.logical {
+        Some(Logical::Collated(name)) => Collation::named(name).map(Some),
+        _ => Ok(None),
     }
 }
 

@@ -19,6 +19,7 @@ use datafusion::{
 use super::cast::{is_assignable, strict_cast};
 use crate::{
     Error, Result,
+    collations::compared,
     error::type_in_sql,
     names::{ident, last},
     numbers::{CASTS, CHECKED, beside_doubles},
@@ -149,6 +150,7 @@ impl Computed {
         let simplifier = ExprSimplifier::new(context);
         let expr = beside_doubles(expr, &schema)?.data;
         let mut expr = behind(simplifier.coerce(expr, &schema)?, &schema)?.data;
+        expr = compared(expr, &schema)?.data;
         for rule in [CASTS, CHECKED] {
             expr = (rule.change)(expr, &schema, false)?.data;
         }

@@ -13,6 +13,9 @@ use crate::{
     Error, ErrorKind, Result,
     error::type_in_sql,
     files::LINE,
+    functions::json_values,
+    logical::is_enum,
+    nested::is_nested,
     planner::{Planner, schema_of_result},
     times::Zone,
     value,
@@ -209,6 +212,10 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zon
         return meant(array.clone(), column, labels);
     }
     fits(array.data_type(), column)?;
+    // Lists, structs and maps are arrays and objects of JSON.
+    if column.logical == Some(Logical::Json) && is_nested(array.data_type()) && !is_enum(array.data_type()) {
+        return Ok(json_values(array)?);
+    }
     let whole = match strict_cast(array, &to, zone) {
         Ok(whole) => return meant(whole, column, labels),
         Err(error) => error,

@@ -1,6 +1,6 @@
 //! Foreign keys in statements about tables: made, dropped, and following what is renamed.
 
-use ambo::{CatalogEdit, Definitions, TableChange, TableDefinition};
+use ambo::{CatalogEdit, Definitions, Logical, TableChange, TableDefinition};
 use datafusion::sql::sqlparser::ast::{ForeignKeyConstraint, Ident};
 
 use super::definition::free_name;
@@ -46,6 +46,21 @@ fn declared(
         key.parent == table.name && place.is_some_and(|place| table.columns[place].generated().is_some())
     }) {
         return Err(Error::invalid(format!("column \"{name}\" is generated, so it is in no foreign key")));
+    }
+    let refuse = |of: &TableDefinition, names: &[String]| {
+        let columns = of.columns.iter().filter(|column| names.contains(&column.name));
+        match columns.into_iter().find(|column| matches!(column.logical, Some(Logical::Collated(_)))) {
+            None => Ok(()),
+            Some(column) => Err(Error::invalid(format!(
+                "not supported: column \"{}\" has a collation, so it is in no foreign key",
+                column.name
+            ))),
+        }
+    };
+    refuse(table, &key.columns)?;
+    match key.parent == table.name {
+        true => refuse(table, &key.referred)?,
+        false => refuse(definitions.table(&key.parent)?.definition(), &key.referred)?,
     }
     let taken = |name: &str| table.checks.iter().any(|check| check.name == name);
     key.name = match named {

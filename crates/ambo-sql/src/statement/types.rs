@@ -231,6 +231,7 @@ pub(super) fn logical_text(logical: &Logical) -> String {
     let part = part_text;
     match logical {
         Logical::Uuid | Logical::Interval | Logical::Json => logical.to_string(),
+        Logical::Collated(_) => type_text(Type::Utf8),
         Logical::List(item) => format!("{}[]", part(item)),
         Logical::Array(item, length) => format!("{}[{length}]", part(item)),
         Logical::Struct(fields) => {

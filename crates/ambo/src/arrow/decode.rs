@@ -50,7 +50,7 @@ impl<'l> Decoder<'l> {
         let values = match logical {
             Logical::Uuid => Values::Uuids(Vec::with_capacity(rows * UUID_LEN as usize)),
             Logical::Interval => Values::Intervals(Vec::with_capacity(rows)),
-            Logical::Json => Values::Texts(ColumnBuffer::new(logical.kind())),
+            Logical::Json | Logical::Collated(_) => Values::Texts(ColumnBuffer::new(logical.kind())),
             Logical::Enum(_) => Values::Codes(ColumnBuffer::new(logical.kind())),
             Logical::List(item) => Values::List { ends: vec![0], items: items(item) },
             Logical::Array(item, length) => Values::Array { length: *length as usize, items: items(item) },

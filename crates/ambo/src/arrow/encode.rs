@@ -65,7 +65,7 @@ impl Encoder {
                 fill(&mut buffer, &codes(array, of)?, 1)?;
                 Values::Plain(buffer)
             }
-            (Logical::Json, ty) if ty.is_string() => {
+            (Logical::Json | Logical::Collated(_), ty) if ty.is_string() => {
                 let mut buffer = ColumnBuffer::new(logical.kind());
                 fill(&mut buffer, array, 1)?;
                 Values::Plain(buffer)

@@ -5,6 +5,7 @@
 //! | `uuid` | `fixed_size_binary(16)`, with the extension `arrow.uuid` |
 //! | `interval` | `interval(month_day_nano)` |
 //! | `json` | `utf8`, with the extension `arrow.json` |
+//! | collated text | `utf8`, with the extension `ambo.collated`, whose metadata is the name of the collation |
 //! | enums | a struct of one `uint16`, the place of the label; the name of the field has all labels ([`enum_of`]) |
 //! | lists, arrays of one length, structs, maps | `list`, `fixed_size_list`, `struct`, `map`; what is within may be NULL |
 
@@ -22,13 +23,16 @@ use crate::{ColumnBuffer, DatumRef, Enum, Error, Logical, Part, Result, Type};
 /// Bytes of a UUID.
 pub(super) const UUID_LEN: i32 = 16;
 const EXTENSION: &str = "ARROW:extension:name";
+const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
+/// The extension of texts with a collation.
+const COLLATED: &str = "ambo.collated";
 
 /// The Arrow type that values of a logical type have.
 pub fn logical_type(logical: &Logical) -> DataType {
     match logical {
         Logical::Uuid => DataType::FixedSizeBinary(UUID_LEN),
         Logical::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
-        Logical::Json => DataType::Utf8,
+        Logical::Json | Logical::Collated(_) => DataType::Utf8,
         Logical::List(item) => DataType::new_list(part_type(item), true),
         Logical::Array(item, length) => DataType::new_fixed_size_list(part_type(item), *length as i32, true),
         Logical::Struct(fields) => {
@@ -158,8 +162,26 @@ pub(super) fn logical_of_field(field: &Field) -> Result<Option<Logical>> {
         (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Some("arrow.json")) => {
             Ok(Some(Logical::Json))
         }
+        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Some(COLLATED)) => {
+            Ok(collation_of(field).map(|name| Logical::Collated(name.to_owned())))
+        }
         (ty, _) => logical_of(ty),
     }
+}
+
+/// The field with what says that its texts are compared by a collation.
+pub fn collated(field: Field, name: &str) -> Field {
+    field.with_metadata(HashMap::from([
+        (EXTENSION.to_owned(), COLLATED.to_owned()),
+        (EXTENSION_METADATA.to_owned(), name.to_owned()),
+    ]))
+}
+
+/// The name of the collation by which texts of a field are compared, if the field says one.
+pub fn collation_of(field: &Field) -> Option<&str> {
+    let metadata = field.metadata();
+    metadata.get(EXTENSION).filter(|extension| *extension == COLLATED)?;
+    metadata.get(EXTENSION_METADATA).map(String::as_str).filter(|name| !name.is_empty())
 }
 
 /// The field with what says that it is of a logical type.
@@ -167,6 +189,7 @@ pub(super) fn marked(field: Field, logical: &Logical) -> Field {
     let extension = match logical {
         Logical::Uuid => "arrow.uuid",
         Logical::Json => "arrow.json",
+        Logical::Collated(name) => return collated(field, name),
         _ => return field,
     };
     field.with_metadata(HashMap::from([(EXTENSION.to_owned(), extension.to_owned())]))

@@ -183,6 +183,13 @@ fn cast_texts(texts: &ArrayRef) -> Result<ArrayRef> {
     Ok(texts.clone())
 }
 
+/// The values of an array as JSON, as they are in a column of it: NULL stays NULL.
+pub(crate) fn json_values(array: &ArrayRef) -> Result<ArrayRef> {
+    let texts = json_texts(array, &Field::new("value", array.data_type().clone(), true))?;
+    let texts = texts.into_iter().enumerate().map(|(row, text)| array.is_valid(row).then_some(text));
+    Ok(Arc::new(texts.collect::<StringArray>()))
+}
+
 /// The values of an array as JSON; NULL as null.
 pub(super) fn json_texts(array: &ArrayRef, field: &Field) -> Result<Vec<String>> {
     let rows = array.len();

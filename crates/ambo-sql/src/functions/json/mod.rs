@@ -23,6 +23,7 @@ mod shape;
 mod value;
 
 pub(crate) use extract::{Extract, is_wild_path};
+pub(crate) use make::json_values;
 pub(crate) use shape::of_structure;
 
 use std::{collections::HashMap, sync::Arc};

@@ -92,7 +92,7 @@ impl ScalarUDFImpl for MakeTimestamp {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let name = self.name();
-        if !matches!(types.len(), 1 | 6) && !(self.zoned && types.len() == 7) {
+        if !(matches!(types.len(), 1 | 6) || self.zoned && types.len() == 7) {
             return plan_err!(
                 "{name} has a year, a month, a day, an hour, a minute and seconds, or microseconds since 1970"
             );
