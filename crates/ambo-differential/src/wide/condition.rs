@@ -57,6 +57,27 @@ impl Generator<'_> {
                 let right = self.leaf(other, columns);
                 format!("({left} {} {right})", self.random.of(&ORDERED))
             }
+            // Both sides are compared as one of them says.
+            7 if kind == Kind::Text => {
+                let how = *self.random.of(&["nocase", "noaccent", "nocase.noaccent"]);
+                match self.random.below(4) {
+                    0 => format!(
+                        "({left} collate {how} {not}in ({}, {}))",
+                        self.leaf(kind, columns),
+                        self.leaf(kind, &[])
+                    ),
+                    1 => {
+                        let (low, high) = (self.leaf(kind, columns), self.leaf(kind, columns));
+                        format!("({left} collate {how} {not}between {low} and {high})")
+                    }
+                    2 => format!("({left} is {not}distinct from {} collate {how})", self.leaf(kind, columns)),
+                    _ => format!(
+                        "({left} {} {} collate {how})",
+                        self.random.of(&ORDERED),
+                        self.leaf(kind, columns)
+                    ),
+                }
+            }
             7 if kind == Kind::Date => {
                 format!("({left} {} {})", self.random.of(&ORDERED), self.leaf(Kind::Moment, columns))
             }

@@ -69,7 +69,11 @@ impl Generator<'_> {
 
     fn int(&mut self, columns: &[Column], depth: usize) -> String {
         let of = |of: &mut Self, kind| of.expression(kind, columns, depth);
-        match self.random.below(18) {
+        match self.random.below(19) {
+            18 => format!(
+                "struct_extract(json_transform(json_object('a', {}), '{{\"a\": \"BIGINT\"}}'), 'a')",
+                self.leaf(Kind::Int, columns)
+            ),
             0 => format!("({} + {})", of(self, Kind::Int), of(self, Kind::Int)),
             1 => format!("({} - {})", of(self, Kind::Int), of(self, Kind::Int)),
             2 => format!("({} * {})", self.leaf(Kind::Int, columns), self.random.below(5)),

@@ -244,6 +244,12 @@ impl<'r> Generator<'r> {
             (Kind::Int, 0) => format!("count(*){filter}"),
             (Kind::Int, 1 | 2) => {
                 let kind = self.kind_of(own);
+                if kind == Kind::Text && self.one_in(3) {
+                    return format!(
+                        "count({distinct}{} collate nocase){filter}",
+                        self.expression(kind, own, 1)
+                    );
+                }
                 format!("count({distinct}{}){filter}", self.expression(kind, own, 1))
             }
             (Kind::Int, 3) => {
@@ -312,6 +318,9 @@ impl<'r> Generator<'r> {
         }
         let table = self.table();
         let columns = self.schema.tables[table].columns_under(&name);
+        if self.one_in(12) {
+            return From { text: format!("query_table('t{table}') as {name}"), columns };
+        }
         From { text: format!("t{table} as {name}"), columns }
     }
 

@@ -202,8 +202,8 @@ impl Table {
 }
 
 /// The texts that columns have: letters with marks apart, empty ones, some that are alike but for spaces.
-const TEXTS: [&str; 13] =
-    ["", "a", "B", "ab", "abc", "x y", "zz%", "é", "e\u{301}", "a_b", " a ", "😀", "12"];
+const TEXTS: [&str; 15] =
+    ["", "a", "B", "ab", "abc", "x y", "zz%", "é", "e\u{301}", "a_b", " a ", "😀", "12", "AB", "É"];
 const DAYS: [&str; 10] = [
     "2024-02-29",
     "2024-01-10",
