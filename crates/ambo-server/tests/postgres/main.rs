@@ -2,3 +2,6 @@
 
 mod differential;
 mod peer;
+#[path = "../server/support.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod support;

@@ -1,14 +1,11 @@
 //! The two servers that are asked.
 
 use std::{
-    net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    time::Duration,
+    process::{Command, Stdio},
 };
 
-use ambo_server::{Options, Protocol, Running, Server};
-use ambo_sql::Database;
+use crate::support::{Served, run};
 
 /// One that answers psql.
 pub trait Peer {
@@ -17,19 +14,8 @@ pub trait Peer {
 
     /// What psql writes for a statement, as CSV; or what it says of one that fails.
     fn ask(&self, statement: &str) -> Result<String, String> {
-        let mut command = Command::new("timeout");
-        command.args([
-            "60",
-            "psql",
-            "-X",
-            "--csv",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-d",
-            &self.url(),
-            "-c",
-            statement,
-        ]);
+        let mut command = Command::new("psql");
+        command.args(["-X", "--csv", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", statement]);
         let done = run(command);
         match done.status.success() {
             true => Ok(String::from_utf8(done.stdout).unwrap()),
@@ -38,43 +24,18 @@ pub trait Peer {
     }
 }
 
-fn run(mut command: Command) -> Output {
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
 /// This server, with a database in memory.
-pub struct Ours {
-    database: Database,
-    running: Option<Running>,
-    address: SocketAddr,
-}
+pub struct Ours(Served);
 
 impl Ours {
     pub fn new(script: &str) -> Self {
-        let database = Database::in_memory().unwrap();
-        database.connect().script(script).unwrap();
-        let options = Options::new().postgres("127.0.0.1:0".parse().unwrap());
-        let running = Server::start(database.clone(), options).unwrap();
-        let address = running.address(Protocol::Postgres).unwrap();
-        Self { database, running: Some(running), address }
+        Self(Served::new(script))
     }
 }
 
 impl Peer for Ours {
     fn url(&self) -> String {
-        format!("postgresql://ada@{}/ambo", self.address)
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.shutdown(Duration::from_secs(5));
-        }
-        if !std::thread::panicking() {
-            let report = self.database.check().unwrap();
-            assert!(report.is_sound(), "{report:?}");
-        }
+        self.0.url()
     }
 }
 
