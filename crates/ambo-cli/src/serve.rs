@@ -51,6 +51,9 @@ pub struct ServeArguments {
     /// Seconds that a session may do nothing
     #[arg(long, value_name = "SECONDS")]
     pub idle_timeout: Option<u64>,
+    /// Let statements of superusers read and write files that this process can
+    #[arg(long)]
+    pub files: bool,
     /// Log who comes in and what is done, as lines of JSON in files of this directory
     #[arg(long, value_name = "DIR")]
     pub audit: Option<PathBuf>,
@@ -124,6 +127,7 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         options = options.tls(Tls::new(certificate, key));
     }
+    options = options.files(arguments.files);
     if let Some(audit) = &arguments.audit {
         options = options.audit(audit);
     }

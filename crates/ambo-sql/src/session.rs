@@ -30,7 +30,9 @@ pub(crate) struct Session {
     pub postgres: Option<Arc<PostgresSession>>,
     /// Whom it works for; nobody may do all.
     pub role: Option<Arc<Role>>,
-    /// A file that it may read though its role may read none.
+    /// Whether it may have to do with files of the machine at all.
+    pub has_files: bool,
+    /// A file that it may read though it may read none.
     pub own_file: Option<Arc<str>>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
@@ -60,6 +62,7 @@ impl Default for Session {
             lock_timeout: None,
             postgres: None,
             role: None,
+            has_files: true,
             own_file: None,
             began: None,
         }

@@ -248,6 +248,12 @@ fn only_who_owns_something_changes_it() {
     refused(&mut ada, "create table peeks (id int, n int default peek()); insert into peeks (id) values (1)");
     done(&mut ada, "alter table mine alter column n type bigint");
     done(&mut ada, "insert into mine (id, n) values (2, 2)");
+    // What takes the place of one's own is one's own.
+    done(&mut ada, "begin; create or replace table mine (id int primary key, n int); commit");
+    done(
+        &mut ada,
+        "create or replace table mine (id int primary key, n int); insert into mine values (1, 1)",
+    );
     db.connect().script("create role bob; revoke create on schema main from ada").unwrap();
     done(&mut ada, "grant select on mine to bob");
     let mut bob = db.connect();

@@ -164,7 +164,7 @@ async fn check(app: &Arc<App>, request: &mut Request) -> Result<(), Problem> {
     let path = request.uri().path();
     let is_open = path == "/health" || path == "/" || path.starts_with("/console/");
     let client = match app.shared.is_open() {
-        _ if socket.is_own => Client::new(Visitor::anybody("ambo"), socket.peer),
+        _ if socket.is_own => Client::new(Visitor::own(), socket.peer),
         true => Client::new(Visitor::anybody("ambo"), socket.peer),
         false if is_open => return Ok(()),
         false => log_in(app, request.headers(), socket.peer).await?,

@@ -11,16 +11,28 @@ pub(crate) struct Visitor {
     pub role: ambo_sql::Role,
     /// Whether nothing is written for it, whatever it was granted.
     pub is_read_only: bool,
+    /// Whether its statements have to do with files whatever the server's options say: it is the server's own user.
+    pub has_files: bool,
 }
 
 impl Visitor {
     /// Whoever reaches a server that has no roles.
     pub fn anybody(name: &str) -> Self {
-        Self { role: ambo_sql::Role::new(name, Level::Superuser), is_read_only: false }
+        Self { role: ambo_sql::Role::new(name, Level::Superuser), is_read_only: false, has_files: false }
+    }
+
+    /// The user whose process this is.
+    #[cfg(feature = "http")]
+    pub fn own() -> Self {
+        Self { has_files: true, ..Self::anybody("ambo") }
     }
 
     fn of(role: &Role) -> Self {
-        Self { role: ambo_sql::Role::new(&role.name, role.level), is_read_only: role.is_read_only() }
+        Self {
+            role: ambo_sql::Role::new(&role.name, role.level),
+            is_read_only: role.is_read_only(),
+            has_files: false,
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -57,7 +69,7 @@ impl Shared {
             return Some((Visitor::of(role), role.secret.clone()?));
         }
         let (role, secret) = self.database.login(name)?;
-        Some((Visitor { role, is_read_only: false }, Secret::parse(&secret?)?))
+        Some((Visitor { role, is_read_only: false, has_files: false }, Secret::parse(&secret?)?))
     }
 
     /// The role that comes in with a name and a password. It takes as long for names that are no role's.

@@ -17,6 +17,7 @@ pub struct Options {
     pub(crate) limits: Limits,
     pub(crate) database_name: Option<String>,
     pub(crate) hosts: Vec<String>,
+    pub(crate) files: bool,
     /// Where the audit log is.
     pub(crate) audit: Option<PathBuf>,
     /// The directory in which the socket of its own is, for programs of the same user.
@@ -109,6 +110,13 @@ impl Options {
     /// A name that clients of HTTP at loopback may call the server by, besides those of loopback, as behind a proxy.
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
+        self
+    }
+
+    /// Lets statements of superusers read and write files that the process can: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`,
+    /// `BACKUP TO`. Otherwise rows come and go by connections alone.
+    pub fn files(mut self, are_allowed: bool) -> Self {
+        self.files = are_allowed;
         self
     }
 

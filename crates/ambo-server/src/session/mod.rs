@@ -71,6 +71,7 @@ impl Session {
                 .map_err(|error| Refused { message: error.to_string(), sqlstate: "XX000" })?;
         }
         connection.set_role(new.visitor.role.clone());
+        connection.set_files(shared.options.files || new.visitor.has_files);
         let entry = shared.sessions.add(new, connection.interrupter())?;
         Ok(Self { connection, entry, shared: shared.clone() })
     }

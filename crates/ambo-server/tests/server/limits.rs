@@ -151,3 +151,31 @@ fn what_is_done_is_logged() {
     let refused = written.lines().find(|line| line.contains("insert into t")).unwrap();
     assert!(refused.contains("\"role\":\"bob\"") && refused.contains("\"code\":\"25006\""), "{refused}");
 }
+
+// Keeps away: a client that reads what the server's user can, because the database is open to it.
+#[test]
+fn statements_have_to_do_with_no_files_unless_they_may() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("rows.csv");
+    let statements = [
+        format!("copy t to '{}'", file.display()),
+        format!("copy t from '{}'", file.display()),
+        format!("select * from read_csv('{}')", file.display()),
+        format!("select * from '{}'", file.display()),
+        format!("create table u as select * from '{}'", file.display()),
+        format!("select * from glob('{}/*')", home.path().display()),
+        format!("attach '{}' as other", home.path().join("other").display()),
+        format!("backup to '{}'", home.path().join("backup").display()),
+    ];
+    let served = Served::new("create table t (id int primary key); insert into t values (1)");
+    for statement in &statements {
+        let said = served.fail(statement);
+        assert!(said.contains("42501") && said.contains("no files here"), "{statement}: {said}");
+    }
+    assert!(!file.exists());
+    let served = Served::with("create table t (id int primary key); insert into t values (1)", |options| {
+        options.files(true)
+    });
+    served.ask(&statements[0]);
+    assert_eq!(served.ask(&statements[2]), "1");
+}

@@ -178,7 +178,17 @@ impl Session {
     pub(crate) fn require_file(&self, path: &str) -> Result<()> {
         match self.own_file.as_deref() == Some(path) {
             true => Ok(()),
-            false => self.require_superuser("a file of the server"),
+            false => self.require_files(),
+        }
+    }
+
+    /// Checks that the session has to do with files of the machine, and its role, too.
+    pub(crate) fn require_files(&self) -> Result<()> {
+        self.require_superuser("a file of the server")?;
+        match self.has_files {
+            true => Ok(()),
+            false => Err(Error::invalid("permission denied: statements read and write no files here")
+                .with_hint("rows come and go by the connection: COPY … FROM STDIN, COPY … TO STDOUT")),
         }
     }
 }
@@ -240,6 +250,12 @@ impl Connection {
             None => Ok(()),
             Some(role) => role.require(&self.definitions(), name, access),
         }
+    }
+
+    /// Says whether it has to do with files of the machine: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`, `BACKUP TO`. It has,
+    /// unless this says otherwise.
+    pub fn set_files(&mut self, has_files: bool) {
+        self.session.has_files = has_files;
     }
 
     /// Lets it read one file though its role may read none: one that whoever serves has made for it.

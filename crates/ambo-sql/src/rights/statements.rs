@@ -11,7 +11,7 @@ use crate::{
     Connection, Result,
     databases::Kind,
     names::{ident, object, split, written},
-    parse::{Granted, GrantedTo, Renamed, RoleStatement, Statement},
+    parse::{Granted, GrantedTo, Maintenance, Renamed, RoleStatement, Statement},
     planner::{find_table, find_view},
     statement::{is_hint, is_of_all, is_show},
 };
@@ -45,18 +45,25 @@ pub(crate) fn created(connection: &Connection, statement: &Statement) -> Option<
     };
     let name = qualify(&object(name).ok()?).ok()?;
     let is_there = definitions.table(&name).is_ok() || definitions.view(&name).is_ok();
-    (!is_there).then_some(Created::Relation(name))
+    // What takes the place of one's own is one's own, too.
+    let is_owned = || {
+        rights_to(&definitions, &name).has(&connection.session.restricted()?.name, Right::Own).then_some(())
+    };
+    (!is_there || is_owned().is_some()).then_some(Created::Relation(name))
 }
 
 /// Makes the role of the connection the owner of what was created.
 pub(crate) fn owned(connection: &mut Connection, what: &Created) -> Result<()> {
     let Some(role) = connection.session.restricted() else { return Ok(()) };
-    let mut acl = Acl::default();
-    acl.give(&role.name, &[Right::Own]);
     let (kind, name) = match what {
         Created::Relation(name) => (ObjectKind::Rights, name.clone()),
         Created::Schema(name) => (ObjectKind::SchemaRights, kept_name(name)),
     };
+    if connection.definitions().object(kind, &name).is_ok() {
+        return Ok(());
+    }
+    let mut acl = Acl::default();
+    acl.give(&role.name, &[Right::Own]);
     let object = Object { kind, name, text: acl.text(), comment: None };
     connection.define(&[CatalogEdit::CreateObject { object, replace: true }])
 }
@@ -66,6 +73,9 @@ pub(crate) fn owned(connection: &mut Connection, what: &Created) -> Result<()> {
 /// # Errors
 /// It may not: `42501`.
 pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()> {
+    if !connection.session.has_files {
+        check_files(connection, statement)?;
+    }
     let Some(role) = connection.session.restricted() else { return Ok(()) };
     let checks = Checks { connection, role, definitions: connection.definitions() };
     match statement {
@@ -104,6 +114,21 @@ pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()
             connection.session.require_superuser("work with other databases")
         }
         Statement::Sql(tree) => checks.sql(tree),
+    }
+}
+
+/// Checks that a statement works with no files of the machine.
+fn check_files(connection: &Connection, statement: &Statement) -> Result<()> {
+    let session = &connection.session;
+    match statement {
+        Statement::Attach(_) | Statement::Maintain(Maintenance::Backup(_)) => session.require_files(),
+        Statement::Sql(tree) => match tree.as_ref() {
+            ast::Statement::Copy { target: CopyTarget::File { filename }, .. } => {
+                session.require_file(filename)
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
     }
 }
 
