@@ -5,8 +5,8 @@
 //!    and go with their table.
 //! 3. What a statement reads is checked where the planner finds a table or a view ([`Seen::require`]), what it writes where its target is
 //!    found, what it defines before it runs (`statements`). Each once a plan. What is not known there is a superuser's.
-//! 4. A view is checked, and not what it reads; foreign keys read what they have to. Functions, and defaults and checks that call them, read
-//!    what whoever runs the statement may. Temporary tables are their session's.
+//! 4. A view is checked, and not what it reads; foreign keys read what they have to. Functions, and defaults and checks that call them,
+//!    read what whoever runs the statement may. Temporary tables are their session's.
 //! 5. Who creates something owns it: may do all with it, drop it, and give others rights to it.
 
 mod acl;
@@ -252,8 +252,8 @@ impl Connection {
         }
     }
 
-    /// Says whether it has to do with files of the machine: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`, `BACKUP TO`. It has,
-    /// unless this says otherwise.
+    /// Says whether it has to do with files of the machine: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`, `BACKUP TO`.
+    /// It has, unless this says otherwise.
     pub fn set_files(&mut self, has_files: bool) {
         self.session.has_files = has_files;
     }
