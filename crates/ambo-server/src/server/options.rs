@@ -113,15 +113,15 @@ impl Options {
         self
     }
 
-    /// Lets statements of superusers read and write files that the process can: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`,
-    /// `BACKUP TO`. Otherwise rows come and go by connections alone.
+    /// Lets statements of superusers read and write files that the process can: `COPY` to and from files, `read_csv` and its sisters,
+    /// `ATTACH`, `BACKUP TO`. Otherwise rows come and go by connections alone.
     pub fn files(mut self, are_allowed: bool) -> Self {
         self.files = are_allowed;
         self
     }
 
-    /// Logs who comes in or tries to, and what is done, as lines of JSON in files of this directory, which are rotated. Passwords are in none.
-    /// Where they cannot be written, nobody comes in.
+    /// Logs who comes in or tries to, and what is done, as lines of JSON in files of this directory, which are rotated. Passwords are in
+    /// none. Where they cannot be written, nobody comes in.
     pub fn audit(mut self, directory: impl Into<PathBuf>) -> Self {
         self.audit = Some(directory.into());
         self
