@@ -148,11 +148,11 @@ pub fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         let table = table(&db, &name, Type::U64, codec)?;
         let mut random = Random(5);
         let mut now = 1_500_000_000_000_000u64;
-        let next = |_| {
+        let mut next = |_| {
             now += 1 + random.next() % 50;
             (now, random.next() % 1000)
         };
-        let taken = quickest(1, || fill(&table, (0..rows).map(next)));
+        let taken = quickest(1, || fill(&table, (0..rows).map(&mut next)));
         let seconds = taken.wall;
         taken.said?;
         let of = |function: &str| time(&db, settings.runs, &format!("{function} FROM {name}"));
