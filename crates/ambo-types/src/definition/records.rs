@@ -7,7 +7,7 @@
 //! | time | only with flag 2: varint column index |
 //! | retention | only with flag 4: u64, little-endian, microseconds |
 //!
-//! Example: tight records that are never changed, whose column 0 is their time, kept for a day: `02 06 00 00 60 24 1d 14 00 00 00`.
+//! Example: tight records that are never changed, whose column 0 is their time, kept for a day: `02 06 00 00 60 d7 1d 14 00 00 00`.
 
 use std::fmt;
 
@@ -242,7 +242,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         records.encode(&mut bytes);
-        assert_eq!(bytes, [2, 6, 0, 0, 0x60, 0x24, 0x1d, 0x14, 0, 0, 0]);
+        assert_eq!(bytes, [2, 6, 0, 0, 0x60, 0xd7, 0x1d, 0x14, 0, 0, 0]);
         assert_eq!(Records::decode(&mut Input(&bytes)), Ok(records));
         for bad in [&[3, 0][..], &[0, 8], &[0, 2], &[0, 4, 0, 0], &[]] {
             assert!(Records::decode(&mut Input(bad)).is_err(), "{bad:?}");
