@@ -150,7 +150,7 @@ impl SegmentStore {
 
     /// Makes later ids greater than `id`.
     pub fn note_id(&self, id: u64) {
-        self.next.fetch_max(id + 1, Ordering::Relaxed);
+        self.next.fetch_max(id.saturating_add(1), Ordering::Relaxed);
     }
 
     /// Removes the file of a segment that no checkpoint knows: a crash left it behind.
@@ -281,6 +281,14 @@ impl Segment {
         directory: Directory,
         records: Option<Records>,
     ) -> Self {
+        debug_assert!(
+            directory.columns.iter().all(|column| column.blocks.len() == directory.groups()),
+            "each column has a block of each group"
+        );
+        assert!(
+            file_bytes > (HEADER_BYTES + TRAILER_BYTES) as u64,
+            "a segment's file has more than its ends"
+        );
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
         let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1, &store.memory);
         let (kept, fruitless) = (AtomicBool::new(false), AtomicU32::new(0));
