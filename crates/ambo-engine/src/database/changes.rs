@@ -84,10 +84,47 @@ pub enum ChangedValue {
 pub struct ChangeFeed {
     engine: Arc<Engine>,
     log: LoggedChanges,
+    read: ReadChanges,
+}
+
+/// What was read of the log, up to a moment. After an error the group that it was in is read again: what is here of it does not come twice.
+struct ReadChanges {
     ready: VecDeque<Change>,
     /// All up to here was handed out, or is ready.
     last: Timestamp,
     until: Timestamp,
+}
+
+impl ReadChanges {
+    fn new(after: Timestamp, until: Timestamp) -> Self {
+        debug_assert!(after <= until, "a feed goes on");
+        Self { ready: VecDeque::new(), last: after, until }
+    }
+
+    /// Takes what the log has at a moment: a commit, if it is one that wrote something.
+    fn take(&mut self, at: Timestamp, commit: Option<impl FnOnce() -> Result<Change>>) -> Result<()> {
+        if at <= self.last || at > self.until {
+            return Ok(());
+        }
+        let Some(commit) = commit else {
+            self.pass(at);
+            return Ok(());
+        };
+        self.pass(Timestamp(at.0 - 1));
+        let commit = commit()?;
+        debug_assert_eq!(self.last.0 + 1, at.0, "each moment comes once, in order");
+        self.ready.push_back(commit);
+        self.last = at;
+        Ok(())
+    }
+
+    /// Goes on to a moment up to which the log has nothing.
+    fn pass(&mut self, to: Timestamp) {
+        if to > self.last {
+            self.ready.push_back(Change::Unlogged { first: Timestamp(self.last.0 + 1), last: to });
+            self.last = to;
+        }
+    }
 }
 
 impl Engine {
@@ -106,14 +143,14 @@ impl Engine {
         let until = published.min(logged).max(after);
         self.pipeline.sync_all()?;
         let log = self.pipeline.with_log(|log| log.changes_after(after))?;
-        Ok(ChangeFeed { engine: self.clone(), log, ready: VecDeque::new(), last: after, until })
+        Ok(ChangeFeed { engine: self.clone(), log, read: ReadChanges::new(after, until) })
     }
 }
 
 impl ChangeFeed {
     /// Everything up to this moment is in it.
     pub fn until(&self) -> Timestamp {
-        self.until
+        self.read.until
     }
 
     /// The next commit, or what stands for some; none at the end.
@@ -123,34 +160,20 @@ impl ChangeFeed {
     #[expect(clippy::should_implement_trait, reason = "it fails, and is read again where it failed")]
     pub fn next(&mut self) -> Result<Option<Change>> {
         loop {
-            if let Some(change) = self.ready.pop_front() {
+            if let Some(change) = self.read.ready.pop_front() {
                 return Ok(Some(change));
             }
             let version = self.engine.current();
-            let Self { log, ready, last, until, .. } = self;
+            let Self { log, read, .. } = self;
             let there = log.read_group(&mut |at, operations| {
-                if at <= *until && operations.len() == 0 {
-                    pass(ready, last, at);
-                } else if at <= *until {
-                    pass(ready, last, Timestamp(at.0 - 1));
-                    ready.push_back(commit(&version, at, operations)?);
-                    *last = at;
-                }
-                Ok(())
+                let is_commit = operations.len() > 0;
+                read.take(at, is_commit.then_some(|| commit(&version, at, operations)))
             })?;
             if !there {
-                pass(ready, last, *until);
-                return Ok(ready.pop_front());
+                read.pass(read.until);
+                return Ok(read.ready.pop_front());
             }
         }
-    }
-}
-
-/// Goes on to a moment up to which the log has nothing.
-fn pass(ready: &mut VecDeque<Change>, last: &mut Timestamp, to: Timestamp) {
-    if to > *last {
-        ready.push_back(Change::Unlogged { first: Timestamp(last.0 + 1), last: to });
-        *last = to;
     }
 }
 
@@ -205,5 +228,33 @@ fn value(version: &DatabaseVersion, table: TableId, key: &[u8], record: Record<'
                 false => Ok(ChangedValue::Elsewhere),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away: commits that come twice, because one behind them in their group could not be read at first.
+    #[test]
+    fn what_is_read_again_comes_once() {
+        let mut read = ReadChanges::new(Timestamp(2), Timestamp(7));
+        let commit =
+            |at| Change::Commit { timestamp: Timestamp(at), ranges: vec![], rows: vec![], defines: false };
+        let mut take = |at: u64, fails: bool| {
+            let commit = || match fails {
+                true => Err(Error::Invalid("a value that cannot be read".into())),
+                false => Ok(commit(at)),
+            };
+            read.take(Timestamp(at), Some(commit))
+        };
+        take(3, false).unwrap();
+        take(5, true).unwrap_err();
+        for at in [3, 5, 6, 8] {
+            take(at, false).unwrap();
+        }
+        read.pass(read.until);
+        let nothing = |first, last| Change::Unlogged { first: Timestamp(first), last: Timestamp(last) };
+        assert_eq!(read.ready, [commit(3), nothing(4, 4), commit(5), commit(6), nothing(7, 7)]);
     }
 }
