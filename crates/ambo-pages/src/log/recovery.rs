@@ -96,8 +96,11 @@ where
     };
     let (tail, reason) = reader.read(start.after, access, &mut visit)?;
     let Reader { segments, at, lsn, mut recovery, mut ends, durable } = reader;
+    debug_assert!(lsn >= start.from, "reading goes on from its start");
     recovery.position.next_lsn = lsn;
-    recovery.position.next_segment = highest + 1;
+    let no_number =
+        || Error::damaged(segment_name(highest), 0, "no segment of the log can have a greater number");
+    recovery.position.next_segment = highest.checked_add(1).ok_or_else(no_number)?;
     let mut log = tail::Log { segments, at, end: lsn };
     recovery.cut = log.torn_tail(&tail, reason)?.or(recovery.cut);
     if access != Access::ReadOnly {
@@ -232,6 +235,10 @@ impl Reader {
     fn note_end(&mut self) {
         let segment = &mut self.segments[self.at];
         segment.release();
+        debug_assert!(
+            self.ends.last().is_none_or(|before| before.end <= self.lsn),
+            "segments end in their order"
+        );
         self.ends.push(OldSegment {
             number: segment.number,
             end: self.lsn,

@@ -153,3 +153,17 @@ proptest! {
         }
     }
 }
+
+/// Keeps away: a file with the last name that a segment can have, after which counting on would stop the program, or begin at zero.
+#[test]
+fn a_segment_with_the_last_number_is_damage() {
+    let (disk, _) = log_of_twelve(false);
+    let name = format::segment_name(u64::MAX);
+    drop(disk.open(&name, crate::io::OpenMode::Create).unwrap());
+    for access in [Access::ReadOnly, Access::Write] {
+        match read(&disk, Start::default(), access) {
+            Err(Error::Damaged { file, .. }) => assert_eq!(file, name),
+            other => panic!("{:?}", other.map(|(transactions, _)| transactions.len())),
+        }
+    }
+}
