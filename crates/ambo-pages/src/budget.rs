@@ -222,6 +222,7 @@ impl MemoryBudget {
             return true;
         }
         let cache = kind.cache().expect("what is shared by need");
+        debug_assert!(bytes > 0, "memory is taken for something");
         let full = self.cached(Cache::Pages);
         let _ = self.pages_target.compare_exchange(UNKNOWN, full, Ordering::Relaxed, Ordering::Relaxed);
         let step = self.step(cache).max(bytes);
@@ -299,12 +300,14 @@ impl MemoryBudget {
     pub fn release(&self, kind: Kind, bytes: usize) {
         let had = self.used[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         debug_assert!(had >= bytes, "{kind:?} gives back {bytes} of {had} bytes");
-        self.total.fetch_sub(bytes, Ordering::Relaxed);
+        let total = self.total.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(total >= bytes, "{bytes} of {total} bytes are given back");
     }
 
     /// What was of one kind is of another.
     pub fn transfer(&self, from: Kind, to: Kind, bytes: usize) {
-        self.used[from as usize].fetch_sub(bytes, Ordering::Relaxed);
+        let had = self.used[from as usize].fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(had >= bytes, "{from:?} has {had} bytes, and {bytes} of them go to {to:?}");
         self.used[to as usize].fetch_add(bytes, Ordering::Relaxed);
     }
 

@@ -10,7 +10,7 @@ use ambo_types::{
 
 use super::{
     format::{GROUP_BYTES_MAX, GROUP_HEADER_BYTES},
-    transaction::{TRANSACTION_HEADER_BYTES, put_operation, transaction_header},
+    transaction::{Origin, TRANSACTION_HEADER_BYTES, Transactions, put_operation, transaction_header},
 };
 
 /// The operations of one transaction, encoded outside of any lock.
@@ -123,6 +123,7 @@ impl GroupBuffer {
         }
         let len = (self.bytes.len() - at - TRANSACTION_HEADER_BYTES) as u32;
         self.bytes[at..at + TRANSACTION_HEADER_BYTES].copy_from_slice(&transaction_header(ts, count, len));
+        debug_assert!(self.is_read(at, ts, count), "a transaction is read as it was written");
         self.note(ts);
         Ok(())
     }
@@ -145,12 +146,21 @@ impl GroupBuffer {
         Ok(())
     }
 
+    /// Whether the last transaction, which begins there, is read as one with so many operations; for assertions.
+    fn is_read(&self, at: usize, ts: Timestamp, count: u32) -> bool {
+        let mut transactions = Transactions::new(&self.bytes[at..], Origin { file: "a group", offset: 0 });
+        let Some(Ok((read, operations))) = transactions.next() else { return false };
+        let read_whole =
+            operations.len() == count as usize && { operations }.all(|operation| operation.is_ok());
+        read == ts && read_whole && transactions.next().is_none()
+    }
     fn note(&mut self, ts: Timestamp) {
         if self.transactions == 0 {
             self.first_ts = ts;
         }
         self.last_ts = ts;
         self.transactions += 1;
+        debug_assert!(self.first_ts <= self.last_ts, "transactions come in the order of their timestamps");
     }
 
     /// Whether there is no transaction.

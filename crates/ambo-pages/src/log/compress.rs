@@ -46,6 +46,12 @@ impl GroupCompressor {
         // It has room for the worst.
         let stored = stored.unwrap_or(raw.len());
         self.group.truncate(GROUP_HEADER_BYTES + stored);
+        debug_assert!(
+            self.group.len() == GROUP_HEADER_BYTES + raw.len()
+                || lz4_flex::block::decompress(&self.group[GROUP_HEADER_BYTES..], raw.len())
+                    .is_ok_and(|read| read == raw),
+            "a group is read as it was compressed"
+        );
         stored <= raw.len() - raw.len() / GAIN_MIN
     }
 

@@ -141,6 +141,7 @@ impl SegmentHeader {
         bytes[56..64].copy_from_slice(&self.last_ts.0.to_le_bytes());
         let crc = crc32c(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        debug_assert_eq!(Self::decode(&bytes), Ok(*self), "a header is read as it was written");
         bytes
     }
 
@@ -208,6 +209,10 @@ impl GroupHeader {
         }
         let crc = crc32c(&group[8..]) ^ salt;
         group[4..8].copy_from_slice(&crc.to_le_bytes());
+        debug_assert!(
+            group.first_chunk().and_then(Self::decode) == Some(*self) && Self::verify(group, salt),
+            "a group is read as it was sealed"
+        );
     }
 
     /// Reads a header, which says how much there is to check with [`GroupHeader::verify`]; `None` if the magic is another.

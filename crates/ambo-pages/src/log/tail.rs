@@ -123,6 +123,7 @@ impl Log {
         let read = if self.end > from { 0 } else { self.segments.len() };
         let before: Vec<u64> = self.segments.drain(..read).map(|segment| segment.number).collect();
         let starts: Vec<Lsn> = self.segments.iter().filter_map(|s| s.header.map(|h| h.start)).collect();
+        debug_assert_eq!(starts.len(), self.segments.len(), "segments that stay have headers");
         for (i, segment) in self.segments.iter_mut().enumerate() {
             let end = starts.get(i + 1).map_or(self.end, |next| (*next).min(self.end));
             let begin = starts[i].max(durable);

@@ -127,6 +127,7 @@ fn is_blank(file: &dyn File, offset: u64) -> io::Result<bool> {
 impl LogWriter {
     /// A writer that goes on at `position`. Nothing is created before the first group.
     pub fn new(disk: Arc<dyn Disk>, options: LogOptions, database: u128, position: LogPosition) -> Self {
+        debug_assert!(position.from <= position.next_lsn, "a checkpoint is not ahead of the log");
         let marks = position.segments.iter().map(|s| (s.end, s.last_ts)).collect();
         Self {
             disk,
@@ -190,6 +191,7 @@ impl LogWriter {
         header.seal(bytes, current.salt);
         let unpadded = bytes.len();
         bytes.resize(len as usize, 0);
+        assert!(current.offset(self.next_lsn) + len <= current.len, "a segment has room for a group");
         let written = current.file.write_at(bytes, current.offset(self.next_lsn));
         bytes.truncate(unpadded);
         if let Some(compressor) = &mut self.compressor {
@@ -204,6 +206,11 @@ impl LogWriter {
     /// Takes a written group over into the positions.
     fn wrote(&mut self, header: &GroupHeader) -> Lsn {
         let current = self.current.as_ref().expect("it was written to");
+        debug_assert_eq!(header.lsn, self.next_lsn, "a group begins where the one before ends");
+        debug_assert!(
+            self.marks.back().is_none_or(|(lsn, last)| *lsn <= self.next_lsn && *last <= self.last_ts),
+            "marks go on with the log"
+        );
         self.written.raw += u64::from(header.raw);
         self.written.stored += u64::from(header.stored);
         (self.next_lsn, self.last_ts) = (header.end(), header.last_ts);
@@ -287,6 +294,7 @@ impl LogWriter {
     fn create_segment_of(&mut self, len: u64) -> Result<Current> {
         let number = self.next_segment;
         self.next_segment += 1;
+        debug_assert!(self.old.back().is_none_or(|old| old.number < number), "numbers of segments only grow");
         let name = segment_name(number);
         let header = SegmentHeader {
             number,
@@ -332,12 +340,13 @@ impl LogWriter {
 
     /// What must be synced so that all groups written until now are durable.
     pub fn sync_ticket(&self) -> SyncTicket {
+        debug_assert!(self.unsynced.is_sorted_by(|one, next| one.end < next.end), "files end in their order");
         SyncTicket { files: self.unsynced.iter().map(|u| Arc::clone(&u.file)).collect(), end: self.next_lsn }
     }
 
     /// A ticket was synced: everything before `end` is durable.
     pub fn note_durable(&mut self, end: Lsn) {
-        debug_assert!(end <= self.next_lsn);
+        debug_assert!(end <= self.next_lsn, "what is durable was written");
         self.durable = self.durable.max(end);
         self.unsynced.retain(|u| u.end > end);
     }
@@ -371,7 +380,7 @@ impl LogWriter {
     /// Removes the segments that end at or before `from`, the position that a durable checkpoint says to read from (D6).
     /// Returns the bytes of the files removed.
     pub fn remove_before(&mut self, from: Lsn) -> Result<u64> {
-        debug_assert!(from <= self.next_lsn);
+        debug_assert!(from <= self.next_lsn, "a checkpoint is not ahead of the log");
         // What is before is in durable bases (D3).
         self.note_durable(from);
         if self.current.as_ref().is_some_and(|c| c.start < self.next_lsn) && self.next_lsn <= from {

@@ -26,7 +26,7 @@ unsafe impl Sync for Arena {}
 impl Arena {
     /// Reserves `len` bytes, all zero, beginning at a multiple of a huge page.
     pub(super) fn new(len: usize) -> io::Result<Self> {
-        assert!(len > 0);
+        assert!(len > 0, "memory has bytes");
         let mapped = len.next_multiple_of(HUGE_BYTES) + HUGE_BYTES;
         // SAFETY: a fresh anonymous mapping at an address that the system chooses touches no memory of ours.
         let mapping = unsafe {
@@ -39,6 +39,10 @@ impl Arena {
         };
         let base = mapping.cast::<u8>();
         let base = base.wrapping_add(base.align_offset(HUGE_BYTES));
+        debug_assert!(
+            base.addr() + len <= mapping.addr() + mapped && base.addr().is_multiple_of(HUGE_BYTES),
+            "the memory lies in its mapping, and begins as huge pages do"
+        );
         #[cfg(target_os = "linux")]
         if len >= HUGE_BYTES {
             // SAFETY: the range lies in our own mapping; the advice changes no contents. Its refusal only costs speed.
@@ -57,7 +61,7 @@ impl Arena {
     /// # Safety
     /// Nobody reads or writes the range meanwhile.
     pub(super) unsafe fn discard(&self, offset: usize, len: usize) {
-        assert!(offset <= self.len && len <= self.len - offset);
+        assert!(offset <= self.len && len <= self.len - offset, "the range is in the memory");
         // SAFETY: the range lies in our own private mapping, and the caller answers for nobody using it.
         // A refusal leaves the old bytes, which the caller must not rely on either.
         let _ = unsafe { madvise(self.base.add(offset).cast(), len, Advice::LinuxDontNeed) };

@@ -53,6 +53,7 @@ impl PageStore {
         let (root, list, end, pages) = self.plan_checkpoint(published, retired)?;
         let pending =
             PendingCheckpoint { store: Arc::clone(self), root, list, end, retired: retired.to_vec() };
+        assert_eq!(pages.len(), pending.list.len(), "each page of the list is written");
         for (number, mut page) in pending.list.iter().zip(pages) {
             if let Err(error) = self.write_pages(*number, 1, &mut page, false) {
                 pending.abort();
@@ -78,6 +79,11 @@ impl PageStore {
                     list_pages: plan.list.len() as u32,
                     free_pages: plan.free.pages(),
                 };
+                debug_assert!(plan.list.iter().all(|page| page.0 < plan.end), "the list is in the file");
+                debug_assert!(
+                    free_list::is_read_from(&plan.free, &plan.list, &pages, self.page_size),
+                    "a list is read as it was written"
+                );
                 space.publish(published, retired, &plan.list);
                 return Ok((root, plan.list, plan.end, pages));
             }

@@ -140,13 +140,14 @@ impl Extents {
     pub fn take_run(&mut self, least: u64, wanted: u64) -> Option<PageRange> {
         let start = self.find(least)?;
         let range = PageRange::new(PageNo(start), self.runs[&start].min(wanted));
+        debug_assert!((least..=wanted).contains(&range.pages), "as many pages are taken as are asked for");
         self.remove(range);
         Some(range)
     }
 
     /// The start of a low run of at least `pages` pages.
     fn find(&self, pages: u64) -> Option<u64> {
-        assert!(pages > 0);
+        assert!(pages > 0, "a run has pages");
         let classes = self.classes.as_ref().expect("only searchable sets are searched");
         let class = pages.ilog2() as usize;
         let fits = |start: &&u64| self.runs[*start] >= pages;
@@ -160,6 +161,7 @@ impl Extents {
 
     fn add_run(&mut self, start: u64, pages: u64) {
         if pages > 0 {
+            debug_assert!(self.is_apart(start, pages), "runs never touch each other");
             self.runs.insert(start, pages);
             self.pages += pages;
             if let Some(classes) = &mut self.classes {
@@ -168,8 +170,16 @@ impl Extents {
         }
     }
 
+    /// Whether no run is in the way of one with these pages, or touches it; for assertions.
+    fn is_apart(&self, start: u64, pages: u64) -> bool {
+        let before = self.runs.range(..=start).next_back();
+        let behind = self.runs.range(start..).next();
+        before.is_none_or(|(from, of)| from + of < start)
+            && behind.is_none_or(|(from, _)| start + pages < *from)
+    }
     fn drop_run(&mut self, start: u64, pages: u64) {
-        self.runs.remove(&start);
+        let dropped = self.runs.remove(&start);
+        debug_assert_eq!(dropped, Some(pages), "a run that goes is there");
         self.pages -= pages;
         if let Some(classes) = &mut self.classes {
             classes[pages.ilog2() as usize].remove(&start);

@@ -86,8 +86,11 @@ impl FilePages {
         debug_assert!(!self.pool.has_any(range), "{range:?} is written anew, and in the pool");
         self.forget(range);
         let page_len = usize::from(units) * self.page_size;
+        assert!(bytes.len().is_multiple_of(page_len), "whole pages are written");
         for (at, page) in bytes.chunks_mut(page_len).enumerate() {
-            header::seal(page, PageNo(first.0 + at as u64 * u64::from(units)));
+            let number = PageNo(first.0 + at as u64 * u64::from(units));
+            header::seal(page, number);
+            debug_assert_eq!(header::verify(page, number), Ok(()), "a page that is written can be read");
         }
         let offset = self.offset(first)?;
         self.file.write_at(bytes, offset).map_err(|error| {

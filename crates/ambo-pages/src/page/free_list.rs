@@ -57,6 +57,7 @@ impl FreeListRoot {
         bytes[..8].copy_from_slice(&self.first.0.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.list_pages.to_le_bytes());
         bytes[16..].copy_from_slice(&self.free_pages.to_le_bytes());
+        debug_assert_eq!(Self::decode(&bytes), *self, "a root is read as it was written");
         bytes
     }
 
@@ -114,6 +115,17 @@ pub(super) fn encode(free: &Extents, list: &[PageNo], page_size: usize) -> Optio
     Some(pages)
 }
 
+/// Whether the pages of a list name a set; for assertions.
+pub(super) fn is_read_from(free: &Extents, list: &[PageNo], pages: &[Vec<u8>], page_size: usize) -> bool {
+    let root = FreeListRoot { first: list[0], list_pages: list.len() as u32, free_pages: free.pages() };
+    let copy = |number: PageNo, out: &mut [u8]| {
+        let place =
+            list.iter().position(|page| *page == number).expect("a page of the list leads to another");
+        out.copy_from_slice(&pages[place]);
+        Ok(())
+    };
+    read(&root, 1, u64::MAX, page_size, copy).is_ok_and(|(read, _)| read.iter().eq(free.iter()))
+}
 /// Reads a list: the set of free pages and the pages of the list itself. `read` reads and verifies one page.
 ///
 /// Checked: the number of pages, their kind, that runs are ascending, apart, between `reserved` and `end`, their sum, and that

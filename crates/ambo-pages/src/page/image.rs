@@ -43,6 +43,8 @@ impl PagesImage {
         for range in free.iter().chain(&of_list) {
             pages.remove(*range);
         }
+        let known = free.iter().chain(&of_list).map(|range| range.pages).sum::<u64>();
+        debug_assert_eq!(pages.pages() + known, rest, "a page is in use, free, or of the list");
         let mut list = Vec::new();
         for number in of_list.iter().flat_map(|range| range.start.0..range.end()).map(PageNo) {
             let mut page = vec![0; store.page_size];

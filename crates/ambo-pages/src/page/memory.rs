@@ -70,8 +70,9 @@ impl MemoryPages {
     }
 
     fn write_page(&self, number: PageNo, units: u16, page: &mut [u8]) {
-        assert_eq!(page.len(), usize::from(units) * self.page_size);
+        assert_eq!(page.len(), usize::from(units) * self.page_size, "a page has its units");
         header::seal(page, number);
+        debug_assert_eq!(header::verify(page, number), Ok(()), "a page that is written can be read");
         let frame = self.frames.frame(number.0 as u32);
         let bytes = self.frames.bytes(number.0 as u32, units);
         assert!(frame.try_claim(), "page {number} is written while it is read");

@@ -288,12 +288,13 @@ impl PageStore {
     }
 
     fn release_hot(&self, bytes: u64) {
-        self.hot_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let had = self.hot_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(had >= bytes, "{bytes} of {had} bytes are let go");
     }
 
     /// Allocates one page of `units` consecutive units, as low in the file as there is room.
     pub fn allocate(&self, units: u16) -> Result<PageNo> {
-        assert!(units > 0 && units <= UNITS_MAX);
+        assert!(units > 0 && units <= UNITS_MAX, "a page has {units} units");
         let range = self.allocate_run(u64::from(units), u64::from(units))?;
         Ok(range.start)
     }
@@ -301,7 +302,7 @@ impl PageStore {
     /// Allocates a run of at least `least` and at most `wanted` consecutive pages: a low one that is not much shorter than
     /// wanted, or else any; the file grows only if there is none.
     pub fn allocate_run(&self, least: u64, wanted: u64) -> Result<PageRange> {
-        assert!(least > 0 && least <= wanted);
+        assert!(least > 0 && least <= wanted, "pages are asked for, {least} to {wanted}");
         let mut space = self.space.lock();
         for range in std::mem::take(&mut space.lingering) {
             self.free_in(&mut space, range);
@@ -399,6 +400,7 @@ impl PageStore {
             let space = self.space.lock();
             (space.end(), space.free_pages())
         };
+        debug_assert!(free <= end, "free pages are pages of the file");
         let sizes = PageStats {
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
             file_pages: end,
@@ -421,6 +423,10 @@ impl PageStore {
 
     /// Writes consecutive pages of `units` units each; `keep` says that they will be read soon.
     fn write_pages(&self, first: PageNo, units: u16, bytes: &mut [u8], keep: bool) -> Result<()> {
+        debug_assert!(
+            self.space.lock().is_in_writing(PageRange::new(first, (bytes.len() / self.page_size) as u64)),
+            "page {first} is written by who has taken it"
+        );
         match &self.backing {
             Backing::Memory(pages) => pages.write(first, units, bytes),
             Backing::File(pages) => pages.write(first, units, bytes, keep)?,

@@ -34,7 +34,7 @@ impl<'a> PageRef<'a> {
     /// is held nor unmapped during `'a`.
     #[inline]
     pub(super) unsafe fn pinned(frame: &'a Frame, bytes: *mut u8, len: usize) -> Self {
-        debug_assert!(!bytes.is_null());
+        debug_assert!(!bytes.is_null() && len > 0, "a page has bytes");
         // SAFETY: not null, as the caller answers for it pointing to `len` bytes.
         let bytes = unsafe { NonNull::new_unchecked(bytes) };
         Self { bytes, len, hold: Hold::Frame(frame) }

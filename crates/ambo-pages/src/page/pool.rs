@@ -355,6 +355,7 @@ impl Pool {
 
     /// A frame without memory, which the caller has charged to the budget.
     fn claim_charged(&self) -> Option<u32> {
+        debug_assert!(self.memory.used(Kind::Pages) >= self.page_size, "memory is taken before a frame");
         let index = self.without_memory();
         match index {
             Some(_) => drop(self.held.fetch_add(1, Ordering::Relaxed)),
@@ -421,7 +422,7 @@ impl Pool {
 
     /// Keeps a page that was just written, if there is room for it. REQUIRES: nobody can know of the page yet.
     pub(super) fn install(&self, number: u64, page: &[u8]) {
-        assert_eq!(page.len(), self.page_size);
+        assert_eq!(page.len(), self.page_size, "a frame holds one page");
         let Some(slot) = self.table.slot(number) else { return };
         if slot.get() != Entry::Absent {
             return;

@@ -23,7 +23,7 @@ use ambo_types::{Error, Result, id::PageNo};
 
 use super::{
     NAME,
-    extents::{Extents, PageRange},
+    extents::{Extents, PageRange, are_disjoint},
 };
 use crate::io::File;
 
@@ -137,6 +137,10 @@ impl Space {
                 self.free.take_run(least, wanted).expect("the file has just grown by as much")
             }
         };
+        assert!(
+            range.start.0 >= self.reserved && range.end() <= self.end,
+            "{range:?} is taken, and not in the file"
+        );
         self.unpublished.insert(range);
         self.punched.remove(range);
         Ok(range)
@@ -167,7 +171,8 @@ impl Space {
             file.allocate(offset, len)
                 .map_err(|error| Error::io(format!("growing {NAME} by {len} bytes at {offset}"), error))?;
         }
-        self.free.insert(PageRange::new(PageNo(self.end), pages));
+        let new = self.free.insert(PageRange::new(PageNo(self.end), pages));
+        debug_assert_eq!(new, pages, "no page behind the end is free");
         self.end += pages;
         Ok(())
     }
@@ -179,7 +184,7 @@ impl Space {
             removed, range.pages,
             "{range:?} is freed, and not all of it is in use outside a checkpoint"
         );
-        self.free.insert(range);
+        assert_eq!(self.free.insert(range), range.pages, "{range:?} was in use and free at once");
     }
 
     /// Takes certain pages, which must be free, or reserved already.
@@ -245,7 +250,7 @@ impl Space {
 
     /// From here on the pages may not be freed in passing: they may be part of a checkpoint.
     pub(super) fn publish(&mut self, published: &[PageRange], retired: &[PageRange], list: &[PageNo]) {
-        assert!(self.publishing.is_none());
+        assert!(self.publishing.is_none(), "one checkpoint at a time is written");
         let list = list.iter().map(|number| PageRange::new(*number, 1));
         let taken: Vec<PageRange> = published.iter().chain(retired).copied().chain(list).collect();
         let publishing = taken.iter().flat_map(|range| self.unpublished.intersection(*range)).collect();
@@ -261,6 +266,7 @@ impl Space {
             self.unpublished.insert(range);
         }
         self.drop_list(list);
+        debug_assert!(self.is_apart(), "a page has one state");
     }
 
     /// The superblock that names the checkpoint is durable. Returns the batch of the retired pages.
@@ -268,11 +274,19 @@ impl Space {
         self.publishing.take().expect("a checkpoint has begun");
         let list = list.iter().map(|number| PageRange::new(*number, 1)).collect();
         for range in std::mem::replace(&mut self.list, list) {
-            assert_eq!(self.free.insert(range), range.pages);
+            assert_eq!(self.free.insert(range), range.pages, "{range:?} was of the list and free at once");
         }
         self.next_batch += 1;
         self.retired.insert(self.next_batch, retired);
+        debug_assert!(self.is_apart(), "a page has one state");
         self.next_batch
+    }
+
+    /// Whether no page is in two states; for assertions.
+    fn is_apart(&self) -> bool {
+        let used = self.unpublished.iter().chain(self.publishing.iter().flatten().copied());
+        let known = self.list.iter().chain(self.retired.values().flatten()).copied();
+        are_disjoint(&self.free.iter().chain(used).chain(known).collect::<Vec<_>>())
     }
 
     /// The pages of a batch, whose owner is gone; follow with [`Space::release`].
@@ -369,6 +383,12 @@ impl Space {
         !self.free.intersection(range).is_empty()
     }
 
+    /// Whether all pages of a range were taken, and are in no checkpoint yet; for assertions.
+    pub(super) fn is_in_writing(&self, range: PageRange) -> bool {
+        let publishing: Extents = self.publishing.iter().flatten().copied().collect();
+        let taken = self.unpublished.intersection(range).into_iter().chain(publishing.intersection(range));
+        taken.map(|part| part.pages).sum::<u64>() == range.pages
+    }
     /// Who has the pages.
     pub(super) fn owners(&self) -> PageOwners {
         let publishing = self.publishing.iter().flatten().copied();

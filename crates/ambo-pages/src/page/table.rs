@@ -73,6 +73,7 @@ impl Slot {
 
     /// Sets the entry, whatever it was. Only for whoever changed it to [`Entry::Loading`].
     pub(super) fn set(&self, entry: Entry) {
+        debug_assert_eq!(self.get(), Entry::Loading, "who loads a page says what became of it");
         self.0.store(raw(entry), Ordering::Release);
     }
 
@@ -83,6 +84,14 @@ impl Slot {
 }
 
 fn raw(entry: Entry) -> u32 {
+    debug_assert!(
+        match entry {
+            Entry::Gone(Mark(mark)) => mark < LOADING - GONE,
+            Entry::Frame(frame) => frame < FRAMES_MAX,
+            Entry::Absent | Entry::Loading => true,
+        },
+        "entries are told apart: {entry:?}"
+    );
     match entry {
         Entry::Absent => ABSENT,
         Entry::Gone(Mark(mark)) => GONE + mark,

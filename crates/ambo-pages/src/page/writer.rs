@@ -7,7 +7,7 @@ use ambo_types::{
     id::{PageNo, PagePtr},
 };
 
-use super::{PageRange, PageStore, UNITS_MAX};
+use super::{PageRange, PageStore, UNITS_MAX, are_disjoint};
 
 /// The most bytes that are written at once.
 const BATCH_BYTES: usize = 1 << 20;
@@ -74,6 +74,10 @@ impl PageWriter {
     /// Writes what is batched, so that all pages given to this writer can be read.
     pub fn flush(&mut self) -> Result<()> {
         if !self.bytes.is_empty() {
+            debug_assert!(
+                self.bytes.len().is_multiple_of(usize::from(self.units) * self.store.page_size()),
+                "whole pages are written"
+            );
             self.store.write_pages(self.first, self.units, &mut self.bytes, self.keep)?;
             self.bytes.clear();
         }
@@ -83,10 +87,12 @@ impl PageWriter {
     /// Writes the rest and gives the pages to the caller: all ranges that were written, each page once.
     pub fn finish(mut self) -> Result<Vec<PageRange>> {
         self.flush()?;
+        debug_assert!(are_disjoint(&self.written), "a page is written once");
         Ok(std::mem::take(&mut self.written))
     }
 
     fn next_run(&mut self, units: u16) -> Result<()> {
+        debug_assert!(self.bytes.is_empty(), "pages are written before others are taken");
         self.give_back_run();
         let wanted = (BATCH_BYTES / self.store.page_size()) as u64;
         self.run = self.store.allocate_run(u64::from(units), wanted.max(u64::from(units)))?;

@@ -106,6 +106,7 @@ impl LogWriter {
             bytes -= oldest.bytes;
             self.kept.pop_front();
         }
+        debug_assert_eq!(bytes, self.kept_bytes(), "bytes are those of segments that are kept");
         Ok(self.kept.len() < before)
     }
 

@@ -31,8 +31,9 @@ impl PagesReader {
             pages += extent.pages;
             pages - extent.pages
         });
-        let before = before.collect();
+        let before: Vec<u64> = before.collect();
         let store = Arc::clone(store);
+        debug_assert!(before.is_sorted_by(|one: &u64, next| one < next), "each extent has pages");
         Ok(Self { store, blob, before, buffer: Vec::new(), buffered: 0..0 })
     }
 
@@ -72,6 +73,7 @@ impl PagesReader {
 
     /// Buffers `pages` pages from page `page` of the blob, which is page `number` of the file.
     fn load(&mut self, page: u64, number: PageNo, pages: u64) -> Result<()> {
+        debug_assert!(pages > 0, "a page is read");
         let page_size = self.store.page_size();
         // Until all is verified the buffer holds nothing.
         self.buffered = 0..0;
@@ -89,6 +91,7 @@ impl PagesReader {
         let extent = self.before.partition_point(|before| *before <= page) - 1;
         let within = page - self.before[extent];
         let PageRange { start, pages } = self.blob.extents[extent];
+        debug_assert!(within < pages, "a page of the blob");
         (PageNo(start.0 + within), pages - within)
     }
 }

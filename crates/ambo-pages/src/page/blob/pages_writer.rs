@@ -94,12 +94,18 @@ impl PagesWriter {
         self.batch.resize(start + page_size, 0);
         header::set_header(&mut self.batch[start..], PageKind::Blob, 0);
         self.room = payload_bytes(&self.store);
-        debug_assert_eq!(self.room, page_size - HEADER_BYTES);
+        debug_assert_eq!(self.room, page_size - HEADER_BYTES, "a page has room behind its header");
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         if !self.batch.is_empty() {
+            let pages = (self.batch.len() / self.store.page_size()) as u64;
+            debug_assert_eq!(
+                self.extents.last().map(|extent| extent.end()),
+                Some(self.first.0 + pages),
+                "what is written at once lies together, up to the last page"
+            );
             self.store.write_pages(self.first, 1, &mut self.batch, false)?;
             self.batch.clear();
         }
@@ -115,6 +121,9 @@ impl PagesWriter {
     pub(super) fn finish(mut self) -> Result<Vec<PageRange>> {
         assert!(!self.failed, "the writer is used after an error");
         self.flush()?;
+        let pages = self.extents.iter().map(|extent| extent.pages).sum::<u64>();
+        let needed = self.bytes.div_ceil(payload_bytes(&self.store) as u64);
+        assert_eq!(pages, needed, "a blob has the pages that its bytes need");
         Ok(std::mem::take(&mut self.extents))
     }
 }

@@ -72,7 +72,8 @@ impl BlobReader {
     /// Reads the whole value.
     pub fn read_all(&mut self) -> Result<Vec<u8>> {
         let mut value = vec![0; usize::try_from(self.bytes).expect("at most 4 GiB on a 64-bit machine")];
-        self.read_at(0, &mut value)?;
+        let read = self.read_at(0, &mut value)?;
+        debug_assert_eq!(read, value.len(), "a value is read whole");
         Ok(value)
     }
 }

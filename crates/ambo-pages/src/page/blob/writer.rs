@@ -64,8 +64,11 @@ impl BlobWriter {
         if let Some(chunks) = self.chunks.as_mut().filter(|_| self.bytes > 0) {
             chunks.finish(&mut self.pages)?;
             codec = Some(chunks.codec.number());
+            let wanted = self.bytes.div_ceil(CHUNK_BYTES as u64);
+            assert_eq!(chunks.lens.len() as u64, wanted, "the index has each chunk");
         }
         let stored = self.pages.bytes();
+        assert!(codec.is_some() || stored == self.bytes, "what is not compressed is stored as it is");
         Ok(BlobRef { bytes: self.bytes, stored, codec, extents: self.pages.finish()? })
     }
 }
@@ -73,10 +76,15 @@ impl BlobWriter {
 impl Chunks {
     /// Writes the chunk that is there, compressed if that is smaller.
     fn write(&mut self, pages: &mut PagesWriter) -> Result<()> {
+        debug_assert!(
+            (1..=CHUNK_BYTES).contains(&self.raw.len()),
+            "a chunk has bytes, and no more than it may"
+        );
         self.packed.clear();
         self.compressor.compress(&self.raw, &mut self.packed);
         let raw = self.packed.len() >= self.raw.len();
         let chunk = if raw { &self.raw } else { &self.packed };
+        debug_assert!(chunk.len() <= CHUNK_BYTES, "a chunk does not grow");
         self.lens.push(chunk.len() as u32 | if raw { CHUNK_RAW } else { 0 });
         pages.write_all(chunk)?;
         self.raw.clear();
