@@ -196,6 +196,10 @@ impl ColumnBuffer {
         if self.nulls == 0 {
             self.valid = Mask::all(self.len).words().to_vec();
         }
+        debug_assert!(
+            self.valid.len() <= self.len.div_ceil(64),
+            "validity is of no rows that are still to come"
+        );
         set_bit(&mut self.valid, self.len, false);
         let index = self.len;
         with_fixed!(&mut self.values, vector => vector.push(Default::default());
@@ -209,6 +213,7 @@ impl ColumnBuffer {
 
     /// The values, and a bit for each row that has one; none if all have.
     pub fn into_parts(self) -> (Values, Option<Vec<u64>>) {
+        self.check_invariants();
         (self.values, (self.nulls > 0).then_some(self.valid))
     }
 
@@ -265,6 +270,7 @@ impl ColumnBuffer {
 
     /// The values, as an encoder takes them.
     pub fn slice(&self) -> ColumnSlice<'_> {
+        self.check_invariants();
         match &self.values {
             Values::Bool(words) => ColumnSlice::Bool(BitsView::new(words, self.len)),
             Values::I8(vector) => ColumnSlice::I8(vector),
@@ -312,6 +318,7 @@ impl ColumnBuffer {
         );
         let valid = Valid::of(block, count);
         self.append_validity(count, |index| valid.get(rows.start + index), block.has_no_nulls());
+        self.check_invariants();
         Ok(())
     }
 
@@ -320,6 +327,7 @@ impl ColumnBuffer {
     /// # Errors
     /// A block of another kind, or a damaged one.
     pub fn append_places(&mut self, block: &Block<'_>, places: &[u32]) -> Result<()> {
+        debug_assert!(places.is_sorted_by(|one, next| one < next), "places ascend");
         let (start, count) = (self.len, places.len());
         with_fixed!(&mut self.values, vector => {
                 vector.resize(start + count, Default::default());
@@ -337,6 +345,7 @@ impl ColumnBuffer {
         );
         let valid = Valid::of(block, count);
         self.append_validity(count, |index| valid.get(places[index] as usize), block.has_no_nulls());
+        self.check_invariants();
         Ok(())
     }
 
@@ -393,6 +402,7 @@ impl ColumnBuffer {
             _ => panic!("a buffer of {} is appended to one of {}", other.ty, self.ty),
         }
         self.append_validity(rows.len(), |index| other.is_valid(rows.start + index), other.nulls == 0);
+        self.check_invariants();
         Ok(())
     }
 
@@ -403,6 +413,24 @@ impl ColumnBuffer {
             Values::Bytes { offsets, .. } => offsets.len() - 1
         );
         len >= self.len
+    }
+
+    /// Checks what holds between rows, values and validity while no call is at work (in debug builds).
+    pub(crate) fn check_invariants(&self) {
+        debug_assert!(self.has_values(), "each row has a value, or any in its place");
+        debug_assert!(self.nulls <= self.len, "no more rows are NULL than there are");
+        debug_assert!(
+            self.nulls == 0 || self.valid.len() * 64 >= self.len,
+            "validity has a bit for each row"
+        );
+        if let Values::Bytes { offsets, data } = &self.values {
+            debug_assert_eq!(offsets.len(), self.len + 1, "text begins where the text before it ends");
+            debug_assert_eq!(
+                offsets[self.len] as usize,
+                data.len(),
+                "the last text ends where the bytes end"
+            );
+        }
     }
 
     /// The values of a buffer of 32 bits, unsigned, for values to be put there; then [`ColumnBuffer::append_validity`] is to follow. Panics

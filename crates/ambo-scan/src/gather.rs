@@ -23,6 +23,7 @@ impl ColumnBuffer {
     /// holds. The buffer is then as it was.
     pub fn extend(&mut self, values: ColumnSlice<'_>, validity: Option<BitsView<'_>>) -> Result<()> {
         let count = values.len();
+        self.check_invariants();
         if validity.is_some_and(|validity| validity.len() != count) {
             return Err(Error::invalid("validity of another length"));
         }
@@ -61,6 +62,8 @@ impl ColumnBuffer {
         let is_valid = |index| validity.is_none_or(|validity| validity.get(index));
         let all = validity.is_none_or(|validity| validity.count() == count);
         self.append_validity(count, is_valid, all);
+        assert_eq!(self.len(), start + count, "each value is a row");
+        self.check_invariants();
         Ok(())
     }
 
@@ -69,6 +72,10 @@ impl ColumnBuffer {
         fn pick<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &[u32]) {
             to.extend(rows.iter().map(|row| from[*row as usize]));
         }
+        debug_assert!(
+            rows.iter().all(|row| (*row as usize) < from.len()),
+            "rows are those of the other buffer"
+        );
         let start = self.len();
         match (&mut self.values, &from.values) {
             (Values::Bool(words), Values::Bool(from)) => {
@@ -98,6 +105,7 @@ impl ColumnBuffer {
         }
         let is_valid = |index: usize| from.is_valid(rows[index] as usize);
         self.append_validity(rows.len(), is_valid, from.nulls() == 0);
+        self.check_invariants();
         Ok(())
     }
 
@@ -127,6 +135,7 @@ impl ColumnBuffer {
 
     /// Bytes of the text or bytes of a row.
     pub fn text_len(&self, row: usize) -> usize {
+        debug_assert!(row < self.len(), "no such row");
         match &self.values {
             Values::Bytes { offsets, .. } => (offsets[row + 1] - offsets[row]) as usize,
             _ => 0,

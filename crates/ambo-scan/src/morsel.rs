@@ -33,8 +33,11 @@ impl<'s> Morsel<'s> {
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
+        let columns = group.columns();
+        debug_assert!(projection.iter().all(|column| *column < columns), "a scan asks for stored columns");
+        debug_assert!(filters.iter().all(|filter| filter.column < columns), "filters are of stored columns");
         let mut read = Vec::new();
-        read.resize_with(group.columns(), OnceCell::new);
+        read.resize_with(columns, OnceCell::new);
         Self { group, projection, read, mask, selected: 0 }.filtered(filters)
     }
 
@@ -48,8 +51,10 @@ impl<'s> Morsel<'s> {
 
     /// Keeps of the selected rows those whose bit is set. REQUIRES: a bit for each selected row.
     pub fn keep(&mut self, kept: BitsView<'_>) {
+        assert_eq!(kept.len(), self.selected, "there is a bit for each selected row");
         self.mask.keep(kept);
-        self.selected = self.mask.count();
+        let before = std::mem::replace(&mut self.selected, self.mask.count());
+        assert!(self.selected <= before, "rows that are not selected stay so");
     }
 
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
@@ -64,7 +69,8 @@ impl<'s> Morsel<'s> {
                 .with(|predicate| block.filter(*predicate, &mut mask))
                 .map_err(|error| self.wrong(filter.column, error))?;
         }
-        self.selected = mask.count();
+        let before = std::mem::replace(&mut self.selected, mask.count());
+        debug_assert!(before == 0 || self.selected <= before, "a filter selects no more rows");
         self.mask = mask;
         Ok((self.selected > 0).then_some(self))
     }
@@ -165,7 +171,14 @@ impl<'s> Morsel<'s> {
             let positions = self.selected_rows();
             text.gather(&positions, offsets, data)
         };
-        result.map_err(|error| self.wrong(self.projection[place], error))
+        result.map_err(|error| self.wrong(self.projection[place], error))?;
+        debug_assert_eq!(offsets.len(), self.selected() + 1, "each selected row has a text");
+        debug_assert_eq!(
+            offsets.last().map(|end| *end as usize),
+            Some(data.len()),
+            "the last text ends the bytes"
+        );
+        Ok(())
     }
 
     /// Replaces `codes` with the numbers of the dictionary's entries that the selected rows have, and returns the entries; `None` where
@@ -181,6 +194,7 @@ impl<'s> Morsel<'s> {
             of_text.read(0..self.rows(), codes)?;
             compress(&self.mask, codes);
             codes.truncate(self.selected());
+            debug_assert_eq!(codes.len(), self.selected(), "each selected row has the number of an entry");
             let first = entries.offsets()[0];
             let last = entries.offsets()[entries.len()];
             let offsets = entries.offsets().iter().map(|offset| offset - first).collect();
@@ -191,11 +205,18 @@ impl<'s> Morsel<'s> {
 
     /// The selected rows' places in the group.
     pub fn selected_rows(&self) -> Vec<u32> {
-        self.mask.iter().map(|row| row as u32).collect()
+        let rows: Vec<u32> = self.mask.iter().map(|row| row as u32).collect();
+        debug_assert_eq!(rows.len(), self.selected, "as many rows are in the mask as are selected");
+        rows
     }
 
     /// The values of rows of the group in a stored column of this type.
     pub fn buffer(&self, column: usize, ty: Type, rows: &[u32]) -> Result<ColumnBuffer> {
+        debug_assert!(rows.is_sorted_by(|one, next| one < next), "rows ascend");
+        debug_assert!(
+            rows.last().is_none_or(|row| (*row as usize) < self.rows()),
+            "rows are those of the group"
+        );
         let mut buffer = ColumnBuffer::new(ty);
         let block = self.stored(column)?;
         let appended = match rows.len() == self.rows() {
@@ -209,7 +230,9 @@ impl<'s> Morsel<'s> {
 
     /// How many of the selected rows have a value there.
     pub fn count(&self, place: usize) -> Result<usize> {
-        Ok(self.block(place)?.count(Some(&self.mask)))
+        let count = self.block(place)?.count(Some(&self.mask));
+        debug_assert!(count <= self.selected, "no more rows have a value than are selected");
+        Ok(count)
     }
 
     /// The sum of the selected rows' values, on the encoded form where it allows.
@@ -237,6 +260,7 @@ fn is_empty(mask: &Mask) -> bool {
 
 /// Moves the selected values to the front.
 fn compress<E: Copy>(mask: &Mask, values: &mut [E]) {
+    debug_assert!(values.len() >= mask.len(), "each row of the group has a value");
     let mut to = 0;
     for (index, &word) in mask.words().iter().enumerate() {
         if word == u64::MAX {

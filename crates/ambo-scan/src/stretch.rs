@@ -19,6 +19,7 @@ pub struct Stretch {
 impl Stretch {
     /// How many rows.
     pub fn count(&self) -> usize {
+        debug_assert!(self.start <= self.end, "a stretch does not end before it begins");
         (self.end - self.start) as usize
     }
 
@@ -33,6 +34,11 @@ impl ColumnBuffer {
     /// # Errors
     /// More text than a block holds. The buffer is then of no use.
     pub fn append_stretches(&mut self, sources: &[&Self], stretches: &[Stretch]) -> Result<()> {
+        debug_assert!(
+            stretches.iter().all(|of| of.end as usize <= sources[of.source as usize].len()),
+            "stretches lie within their sources"
+        );
+        let len = self.len() + stretches.iter().map(Stretch::count).sum::<usize>();
         /// Copies from the vectors that `vector` finds in the sources, into that in `self`.
         macro_rules! copy {
             ($($kind:ident)*) => {
@@ -48,7 +54,7 @@ impl ColumnBuffer {
         }
         copy!(I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 I128);
         if self.nulls() == 0 && sources.iter().all(|source| source.nulls() == 0) {
-            self.append_validity(stretches.iter().map(Stretch::count).sum(), |_| true, true);
+            self.append_validity(len - self.len(), |_| true, true);
             return Ok(());
         }
         for stretch in stretches {
@@ -59,6 +65,8 @@ impl ColumnBuffer {
                 source.nulls() == 0,
             );
         }
+        assert_eq!(self.len(), len, "each row of a stretch is appended once");
+        self.check_invariants();
         Ok(())
     }
 }

@@ -10,6 +10,8 @@ pub struct Strings {
 impl Strings {
     /// Appends one.
     pub fn push(&mut self, string: &[u8]) {
+        let end = self.ends.last().copied().unwrap_or_default();
+        assert_eq!(end, self.bytes.len(), "strings lie one behind the other, and none is forgotten");
         self.bytes.extend_from_slice(string);
         self.ends.push(self.bytes.len());
     }
@@ -49,6 +51,7 @@ impl Strings {
     /// One of them. Panics if there are not so many.
     pub fn get(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        debug_assert!(start <= self.ends[index], "strings lie one behind the other");
         &self.bytes[start..self.ends[index]]
     }
 

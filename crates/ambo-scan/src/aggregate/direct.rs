@@ -53,6 +53,11 @@ impl Worker<'_> {
     fn add_numbers(&mut self, index: usize, step: usize) -> Result<()> {
         let accumulator = self.compiled.accumulators[index];
         let vector = &self.vectors.0[step];
+        debug_assert_eq!(
+            vector.len(self.lanes[step]),
+            self.numbers.len(),
+            "each row has a number and a group"
+        );
         let is_there = |row: &usize| vector.valid.is_none_or(|valid| bit(&valid, *row));
         let rows = (0..self.numbers.len()).filter(is_there);
         let number = |row: usize| self.numbers[row];
@@ -84,6 +89,7 @@ impl Worker<'_> {
         texts: &mut Texts,
     ) -> ambo_codec::Result<()> {
         let accumulator = self.compiled.accumulators[index];
+        debug_assert_eq!(self.numbers.len(), chunk.len(), "each row has a group");
         let is_there =
             |row: &usize| blocks.valid(place).is_none_or(|valid| valid.get(chunk.place(*row) as usize));
         let rows = (0..chunk.len()).filter(is_there);

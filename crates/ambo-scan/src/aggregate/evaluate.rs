@@ -22,7 +22,8 @@ pub(super) struct Vector {
 }
 
 impl Vector {
-    fn len(&self, lane: Lane) -> usize {
+    /// How many there are of the width in which they are computed.
+    pub(super) fn len(&self, lane: Lane) -> usize {
         match lane {
             Lane::Narrow(..) => self.narrow.len(),
             Lane::Wide => self.wide.len(),
@@ -98,6 +99,8 @@ impl Vectors {
         wrong: &dyn Fn(usize, ambo_codec::Error) -> Error,
     ) -> Result<()> {
         debug_assert!(rows.len() <= CHUNK, "validity has a bit for each row of a chunk");
+        debug_assert_eq!(lanes.len(), program.steps.len(), "each step has a width");
+        debug_assert_eq!(needed.len(), program.steps.len(), "of each step it is known whether it is needed");
         self.0.resize_with(program.steps.len(), Vector::default);
         for (index, step) in program.steps.iter().enumerate().filter(|(index, _)| needed[*index]) {
             debug_assert!(step.operands().all(|of| of < index && needed[of]), "operands are computed before");
@@ -176,6 +179,7 @@ impl Vectors {
         out: &mut Vector,
     ) {
         fn pick<T: Copy>(yes: &Words, then: &[T], other: &[T], out: &mut Vec<T>) {
+            debug_assert_eq!(then.len(), other.len(), "there are two numbers to choose from");
             out.clear();
             let pairs = then.iter().zip(other).enumerate();
             out.extend(pairs.map(|(row, (then, other))| if bit(yes, row) { *then } else { *other }));
@@ -219,6 +223,11 @@ impl Vectors {
     }
 
     fn combine_floats(&self, operator: Operator, left: usize, right: usize, out: &mut Vec<f64>) {
+        debug_assert_eq!(
+            self.0[left].float.len(),
+            self.0[right].float.len(),
+            "there are two numbers for each row"
+        );
         let pairs = self.0[left].float.iter().zip(&self.0[right].float);
         out.clear();
         match operator {

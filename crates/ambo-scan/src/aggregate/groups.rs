@@ -105,6 +105,7 @@ impl LocalGroups {
             nulls.for_each(|row| out[row] = null);
             count += 1;
         }
+        debug_assert_eq!(out.len(), rows.len(), "each row has a number");
         Ok(count)
     }
 

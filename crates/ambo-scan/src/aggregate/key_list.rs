@@ -43,6 +43,11 @@ impl KeyList {
     /// Appends a key to a list of bytes. Panics where keys are numbers.
     pub(super) fn push_bytes(&mut self, key: &[u8]) {
         let Self::Bytes { bytes, ends } = self else { unreachable!("keys are bytes") };
+        debug_assert_eq!(
+            ends.last().copied().unwrap_or_default(),
+            bytes.len(),
+            "keys lie one behind the other"
+        );
         bytes.extend_from_slice(key);
         ends.push(bytes.len());
     }
@@ -90,14 +95,21 @@ impl KeyList {
 
     /// The numbers of all keys, each of which is there once, in the order of the keys.
     pub(super) fn order(&self, threads: usize) -> Vec<u32> {
-        match self {
+        let order = match self {
             Self::Words(words) => sorted(words.iter().copied(), threads, &|_| {}),
             Self::Bytes { ends, .. } => {
                 let key = |number| self.bytes(number as usize);
                 let heads = (0..ends.len() as u32).map(|number| head(key(number), 0));
                 sorted(heads, threads, &|part| sort_rest(part, &key, 0))
             }
-        }
+        };
+        debug_assert_eq!(order.len(), self.len(), "each key has a place in the order");
+        let is_less = |one: &u32, next: &u32| match self {
+            Self::Words(words) => words[*one as usize] < words[*next as usize],
+            Self::Bytes { .. } => self.bytes(*one as usize) < self.bytes(*next as usize),
+        };
+        debug_assert!(order.is_sorted_by(is_less), "keys are there once, and sorted");
+        order
     }
 }
 

@@ -69,6 +69,8 @@ pub(super) fn masked<'a>(
     none: u16,
     out: &'a mut Vec<u16>,
 ) -> &'a [u16] {
+    debug_assert!(ids.len() <= 64 * Words::default().len(), "validity has a bit for each row of a chunk");
+    debug_assert!(ids.iter().all(|id| *id <= none), "rows are of groups that there are, or of none");
     let Some(valid) = valid else { return ids };
     out.clear();
     out.extend_from_slice(ids);
@@ -89,6 +91,8 @@ pub(super) fn accumulate(
     rows: &Rows<'_>,
     local: &mut Local,
 ) -> Result<()> {
+    debug_assert_eq!(vector.len(lane), rows.len(), "each row has a number");
+    debug_assert!(ids.is_none_or(|ids| ids.len() == rows.len()), "each row has a group");
     let mut words = Words::default();
     for (index, word) in words.iter_mut().enumerate().take(rows.len().div_ceil(64)) {
         *word = rows.word(index) & vector.valid.map_or(u64::MAX, |valid| valid[index]);

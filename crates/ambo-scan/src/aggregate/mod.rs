@@ -82,6 +82,7 @@ impl Aggregation {
 
     /// The result for so many rows. REQUIRES: nothing else is asked.
     pub fn finish_rows(&self, rows: u64) -> Result<Groups> {
+        assert!(self.asks_rows_only(), "nothing is asked but how many rows there are");
         let mut part = self.begin();
         part.worker.table.add_rows(std::iter::once((0, rows)));
         self.finish(vec![part])
@@ -101,7 +102,12 @@ impl Aggregation {
         let mut tables = parts.into_iter().map(|part| part.worker.table);
         let mut table = tables.next().unwrap_or_else(|| self.begin().worker.table);
         tables.try_for_each(|other| table.merge(&other, &self.compiled))?;
-        Ok(Groups { types: self.compiled.types.clone(), rows: table.finish(&self.compiled, threads)? })
+        let rows = table.finish(&self.compiled, threads)?;
+        assert!(
+            self.compiled.key.is_some() || rows.len() == 1,
+            "without columns to group by there is one group"
+        );
+        Ok(Groups { types: self.compiled.types.clone(), rows })
     }
 }
 

@@ -59,11 +59,14 @@ fn divide(keys: &mut [Headed], least: u128) -> (&mut [Headed], &mut [Headed]) {
         keys.swap(less, at);
         less += usize::from(is_less);
     }
+    debug_assert!(keys[..less].iter().all(|key| key.0 < least), "lesser keys come first");
+    debug_assert!(keys[less..].iter().all(|key| key.0 >= least), "no lesser key comes behind");
     keys.split_at_mut(less)
 }
 
 /// Sorts keys of bytes that are sorted by their heads from `depth` on, and the same before.
 pub(super) fn sort_rest<'a>(keys: &mut [Headed], key: &impl Fn(u32) -> &'a [u8], depth: usize) {
+    debug_assert!(keys.is_sorted_by_key(|key| key.0), "keys are sorted by their heads");
     for same in keys.chunk_by_mut(|one, other| one.0 == other.0).filter(|same| same.len() > 1) {
         if same.len() <= FEW {
             same.sort_unstable_by_key(|(_, number)| key(*number));

@@ -81,6 +81,7 @@ impl Compiled {
     /// # Errors
     /// [`Error::Invalid`]: a column that is not there, or arithmetic that cannot be done.
     pub(super) fn new(plan: &AggregatePlan, columns: &[Type], nullable: &[bool]) -> Result<Self> {
+        assert_eq!(columns.len(), nullable.len(), "of each column it is told whether it may be NULL");
         let invalid = |error: ambo_codec::Error| Error::Invalid(error.to_string());
         let mut check = |place: &usize| match *place < columns.len() {
             true => Ok(*place),
@@ -109,7 +110,35 @@ impl Compiled {
             types,
         };
         plan.aggregates.iter().try_for_each(|aggregate| compiled.add(aggregate))?;
+        compiled.check_invariants();
         Ok(compiled)
+    }
+
+    /// Checks that what is kept of groups, and what results are made of, is there (in debug builds).
+    fn check_invariants(&self) {
+        let (columns, steps) = (self.columns.len(), self.program.steps.len());
+        debug_assert_eq!(self.nullable.len(), columns, "of each column it is known whether it may be NULL");
+        debug_assert_eq!(self.key.is_some(), !self.group_by.is_empty(), "columns to group by make a key");
+        let results = self.group_by.len() + self.outputs.len();
+        debug_assert_eq!(self.types.len(), results, "each column of the result has a type");
+        let is_there = |input: Input| match input {
+            Input::Step(step) => step < steps,
+            Input::Text(place) => place < columns && self.columns[place].is_variable(),
+        };
+        debug_assert!(
+            self.accumulators.iter().all(|of| is_there(of.input())),
+            "accumulators are of steps or text"
+        );
+        let is_counter =
+            |of: Counter| of.is_none_or(|of| matches!(self.accumulators[of], Accumulator::Count(_)));
+        let is_sum = |of: usize| matches!(self.accumulators[of], Accumulator::Sum(_));
+        let is_made = |output: &Output| match *output {
+            Output::Count(count) | Output::Extreme { count, .. } => is_counter(count),
+            Output::Sum { sum, count, .. } | Output::Average { sum, count, .. } => {
+                is_counter(count) && is_sum(sum)
+            }
+        };
+        debug_assert!(self.outputs.iter().all(is_made), "results are made of accumulators of their kind");
     }
 
     fn add(&mut self, aggregate: &Aggregate) -> Result<()> {

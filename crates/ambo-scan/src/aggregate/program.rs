@@ -107,6 +107,11 @@ impl Program {
     }
 
     fn push(&mut self, step: Step, domain: Domain) -> usize {
+        debug_assert_eq!(self.steps.len(), self.domains.len(), "each step has a domain");
+        debug_assert!(
+            step.operands().all(|of| of < self.steps.len()),
+            "operands come before what is made of them"
+        );
         let known = self.steps.iter().zip(&self.domains);
         if let Some(known) = known.clone().position(|(one, of)| *one == step && *of == domain) {
             return known;
@@ -171,6 +176,8 @@ impl Program {
         let common = of_then.max(of_other);
         let then = self.rescale(then, of_then, common)?;
         let other = other.map(|other| self.rescale(other, of_other, common)).transpose()?;
+        let is_common = |step: usize| self.domain(step) == Domain::Exact(common);
+        assert!(is_common(then) && other.is_none_or(is_common), "what is chosen from has one scale");
         Ok(self.push(Step::Choice(condition, then, other), Domain::Exact(common)))
     }
 
@@ -209,6 +216,7 @@ impl Program {
         }
         let common = of_left.max(of_right);
         let (left, right) = (self.rescale(left, of_left, common)?, self.rescale(right, of_right, common)?);
+        assert_eq!(self.domain(left), self.domain(right), "what is added has one scale");
         Ok(self.push(Step::Arithmetic(operator, left, right), Domain::Exact(common)))
     }
 
@@ -217,6 +225,7 @@ impl Program {
         if from == to {
             return Ok(step);
         }
+        assert!(from < to, "a number keeps its digits behind the point");
         let digits = (i32::from(to) - i32::from(from)) as u32;
         let factor = 10i128.checked_pow(digits).ok_or_else(|| too_many_digits(i32::from(to)))?;
         if let Step::Constant(value) = self.steps[step]
@@ -256,6 +265,7 @@ impl Program {
                 (Domain::Exact(_), None) => Lane::Wide,
             });
         }
+        assert_eq!(out.len(), self.steps.len(), "each step has a width");
     }
 }
 

@@ -51,6 +51,7 @@ impl<'a> Rows<'a> {
     /// 64 bits of rows that count, from row `64 * index` on.
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
+        debug_assert!(index * 64 < self.len(), "a word has rows");
         match self {
             Self::Range(range, words) => words[range.start / 64 + index] & low_bits(range.len() - index * 64),
             Self::Places(places) => low_bits(places.len() - index * 64),
@@ -79,6 +80,7 @@ impl<'a> Rows<'a> {
 
     /// Which of the rows, at most a chunk, are in a set of all rows of the group.
     pub(super) fn bits(&self, set: &Mask) -> Words {
+        debug_assert!(self.len() <= CHUNK, "there is a bit for each row of a chunk");
         let mut words = Words::default();
         match self {
             Self::Range(range, _) => {
@@ -148,6 +150,7 @@ impl<'a> Rows<'a> {
             (Some(text), Self::Range(range, _)) => text.decode(range.clone(), offsets, data)?,
             (Some(text), Self::Places(places)) => text.gather(places, offsets, data)?,
         }
+        debug_assert_eq!(offsets.len(), self.len() + 1, "each row has a text");
         Ok(())
     }
 }

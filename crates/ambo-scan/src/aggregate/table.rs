@@ -111,6 +111,23 @@ impl Table {
                 (States::Texts(values), _) => values.resize(len, None),
             }
         }
+        self.check_invariants();
+    }
+
+    /// Checks that each group has a key, and a state of each accumulator (in debug builds).
+    fn check_invariants(&self) {
+        let groups = self.keys.len();
+        debug_assert_eq!(self.rows.len(), groups, "the rows of each group are counted");
+        let len = |states: &States| match states {
+            States::Counts(counts) => counts.len(),
+            States::Exact(values) => values.len(),
+            States::Floats(values) => values.len(),
+            States::Texts(texts) => texts.len(),
+        };
+        debug_assert!(
+            self.states.iter().all(|of| len(of) == groups),
+            "each group has a state of each accumulator"
+        );
     }
 
     /// Adds rows to groups by their numbers.
@@ -204,6 +221,7 @@ impl Table {
         };
         self.grow(accumulators);
         debug_assert_eq!(numbers.len(), other.rows.len(), "each group of the other has a number here");
+        assert!(self.rows.len() >= other.rows.len(), "groups of the other are groups here, each its own");
         let numbers = || numbers.iter().copied();
         self.add_rows(numbers().zip(other.rows.iter().copied()));
         for (index, accumulator) in accumulators.iter().copied().enumerate() {

@@ -58,6 +58,7 @@ impl TextNumbers {
             rows.texts(block, &mut self.offsets, bytes)?;
             ends.clear();
             ends.extend(self.offsets[1..].iter().map(|end| *end as usize));
+            debug_assert_eq!(ends.len(), rows.len(), "each row has a text");
             self.texts.number(&self.sought, numbers);
             Ok(())
         }
@@ -65,6 +66,10 @@ impl TextNumbers {
 
     /// Puts numbers in the place of codes.
     fn number_entries(&mut self, entries: BytesView<'_>, numbers: &mut [u32]) {
+        debug_assert!(
+            self.of_entries.is_empty() || self.of_entries.len() == entries.len(),
+            "numbers of entries are forgotten with their block"
+        );
         self.of_entries.resize(entries.len(), NONE);
         self.sought.clear();
         let mut new = Vec::new();
@@ -80,9 +85,12 @@ impl TextNumbers {
         if !new.is_empty() {
             let mut found = Vec::new();
             self.texts.number(&self.sought, &mut found);
+            assert_eq!(found.len(), new.len(), "each new entry has a number");
             new.iter().zip(found).for_each(|(code, number)| self.of_entries[*code as usize] = number);
         }
         numbers.iter_mut().for_each(|number| *number = self.of_entries[*number as usize]);
+        let texts = self.texts.len();
+        debug_assert!(numbers.iter().all(|number| (*number as usize) < texts), "numbers are those of texts");
     }
 
     /// The numbers here of the texts of another one.

@@ -402,6 +402,12 @@ impl<'p> Worker<'p> {
             }
         }
         debug_assert_eq!(left, 0, "each group was found");
+        let counting: u32 = (0..rows.len().div_ceil(64)).map(|index| rows.word(index).count_ones()).sum();
+        assert_eq!(
+            found.iter().map(|group| group.rows).sum::<u32>(),
+            counting,
+            "each row that counts is of a group"
+        );
         self.number(morsel, blocks, &Rows::Places(&places))?;
         found.iter_mut().zip(&self.numbers).for_each(|(group, number)| group.number = *number);
         self.table.add_rows(found.iter().map(|group| (group.number, group.rows.into())));
@@ -431,9 +437,14 @@ impl<'p> Worker<'p> {
             }
             .map_err(|error| morsel.wrong_at(place, error))?;
         }
+        debug_assert!(
+            self.key_columns.iter().all(|of| of.len() == rows.len()),
+            "each row has a value to group by"
+        );
         form.encode(&mut self.key_columns, &mut self.keys)
             .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
         self.table.number(&self.keys, &compiled.accumulators, &mut self.numbers);
+        assert_eq!(self.numbers.len(), rows.len(), "each row has a group");
         Ok(())
     }
 }
