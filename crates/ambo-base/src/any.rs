@@ -238,7 +238,8 @@ impl BaseOps for Base {
     }
 
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction> {
-        each!(self, base => base.due(runs))
+        let due = each!(self, base => base.due(runs));
+        due.inspect(|due| due.verify(runs.len()))
     }
 
     fn compact(
@@ -247,10 +248,10 @@ impl BaseOps for Base {
         compaction: Compaction,
         workshop: &Workshop<'_>,
     ) -> Result<Option<Compacted<Self>>> {
-        assert!(compaction.runs <= runs.len(), "runs that are there are merged");
+        compaction.verify(runs.len());
         each!(self, (base, wrap) => {
             let compacted = base.compact(runs, compaction, workshop)?;
-            Ok(compacted.map(|compacted| compacted.map(wrap)))
+            Ok(compacted.map(|compacted| compacted.map(wrap)).inspect(Compacted::verify))
         })
     }
 
@@ -263,7 +264,9 @@ impl BaseOps for Base {
     }
 
     fn merge_parts(&self, cancel: &AtomicBool) -> Result<Self> {
-        each!(self, (base, wrap) => base.merge_parts(cancel).map(wrap))
+        let merged: Self = each!(self, (base, wrap) => base.merge_parts(cancel).map(wrap))?;
+        assert_eq!(merged.rows(), self.rows(), "merging keeps all rows");
+        Ok(merged)
     }
 
     fn take_merged(
@@ -278,7 +281,7 @@ impl BaseOps for Base {
                 return Ok(None);
             };
             let compacted = now.take_merged(merged, from, workshop)?;
-            Ok(compacted.map(|compacted| compacted.map(wrap)))
+            Ok(compacted.map(|compacted| compacted.map(wrap)).inspect(Compacted::verify))
         })
     }
 

@@ -1,9 +1,12 @@
 //! What is to be merged, what it takes, and what comes of it.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use ambo_codec::record::Dictionary;
-use ambo_pages::page::{BlobRef, PageRange, PageStore};
+use ambo_pages::page::{BlobRef, PageRange, PageStore, are_disjoint};
 use ambo_types::{Result, id::PageNo};
 
 use super::{
@@ -20,6 +23,13 @@ pub struct Compaction {
     pub whole: bool,
 }
 
+impl Compaction {
+    /// That it can be done with so many runs.
+    pub(super) fn verify(self, runs: usize) {
+        assert!(self.runs <= runs, "runs that are there are merged");
+        assert!(!self.whole || self.runs == runs, "what is older must not come above what is newer");
+    }
+}
 /// Trains a dictionary for the records of trees, if their table wants one: its number, and itself.
 pub type Train<'a> = dyn Fn(&[Arc<Tree>]) -> Result<Option<(u32, Dictionary)>> + 'a;
 /// Copies a long value that a record refers to.
@@ -80,6 +90,19 @@ pub struct Built<B> {
 }
 
 impl<B> Compacted<B> {
+    /// That what comes and what goes are told apart.
+    pub(super) fn verify(&self) {
+        debug_assert!(are_disjoint(&self.born), "a page is born once");
+        let ids =
+            |segments: &[Arc<Segment>]| segments.iter().map(|segment| segment.id()).collect::<HashSet<_>>();
+        let (new, old) = (ids(&self.new_segments), ids(&self.old_segments));
+        assert!(new.is_disjoint(&old), "a segment comes or goes");
+        assert_eq!(
+            (new.len(), old.len()),
+            (self.new_segments.len(), self.old_segments.len()),
+            "a segment comes or goes once"
+        );
+    }
     /// The same, of another base.
     pub fn map<C>(self, base: impl FnOnce(B) -> C) -> Compacted<C> {
         let Self { inputs, made, born, retired, new_segments, old_segments, dictionary } = self;

@@ -31,7 +31,7 @@ pub trait BaseOps: Sized + Clone {
         picked: Option<&[bool]>,
         found: &mut dyn FnMut(usize, BaseRecord<'_>) -> Result<()>,
     ) -> Result<()> {
-        debug_assert!(keys.is_sorted());
+        debug_assert!(keys.is_sorted(), "keys that are sought together ascend");
         for (place, key) in keys.iter().enumerate() {
             if let Some(record) = self.get(key, picked)? {
                 found(place, record)?;

@@ -46,6 +46,7 @@ fn choose(runs: &[u64], main: u64) -> Option<Compaction> {
         taken += runs[count];
         count += 1;
     }
+    assert!(runs.len() < RUNS_MAX || count == runs.len(), "runs that are too many are all merged");
     let whole = count == runs.len() && main <= taken * MAIN_GROWTH;
     (count > 1 || whole).then_some(Compaction { runs: count, whole })
 }

@@ -93,6 +93,10 @@ impl Tree {
         }
         let pages = std::mem::take(&mut report.pages);
         report.pages = super::merge::coalesce(pages);
+        debug_assert!(
+            report.pages.is_sorted_by(|one, next| one.end() < next.start.0),
+            "pages that are reached are told once, in order"
+        );
         (report, failure)
     }
 }

@@ -359,6 +359,11 @@ impl TreeCursor {
 
     /// The inner page at `ptr`, which is the root or the child that the last step of the path took.
     fn read_inner(&self, ptr: PagePtr, level: u8) -> Result<(StepPage, InnerView)> {
+        debug_assert_eq!(
+            self.path.last().map_or(self.tree.meta().height, |step| step.view.level),
+            level + 1,
+            "a page is one level below the one that leads to it"
+        );
         let slot = match self.path.last() {
             Some(step) => step.slot(),
             None => Some(self.tree.root_slot()),
@@ -399,6 +404,7 @@ impl TreeCursor {
 
     /// The current leaf, and which of its entries is the current one.
     pub(super) fn leaf_from_here(&self) -> (&[u8], &LeafView, usize) {
+        debug_assert!(self.is_valid(), "the cursor is on an entry");
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
         (&leaf.page, &leaf.view, self.index)
     }
@@ -411,6 +417,10 @@ impl TreeCursor {
 
     /// Takes back what was lent: the key is one of the same leaf.
     pub(super) fn put_scratch(&mut self, scratch: Scratch) {
+        debug_assert!(
+            self.key.is_empty() && self.unpacked.is_empty(),
+            "the cursor stays where it is while its key is lent"
+        );
         Scratch { keys: self.keys, key: self.key, unpacked: self.unpacked } = scratch;
     }
 

@@ -204,6 +204,9 @@ impl LeafDraft {
     /// Completes the page but for what the page writer fills in.
     pub(super) fn encode(&mut self) -> (&mut [u8], LeafSummary) {
         assert!(!self.is_empty(), "a leaf has entries");
+        if cfg!(debug_assertions) {
+            self.verify_lists();
+        }
         let (count, used, offset_bytes) = (self.len(), self.used(), self.offset_bytes());
         let heap = self.fill.heap;
         let mut header = NodeHeader {
@@ -246,6 +249,23 @@ impl LeafDraft {
         (&mut self.page, self.summary)
     }
 
+    /// That its lists are of the same entries.
+    fn verify_lists(&self) {
+        let count = self.len();
+        assert_eq!((self.record_ends.len(), self.stored.len()), (count, count), "each entry has a record");
+        assert_eq!(
+            (self.fill.keys.count, self.fill.keys.bytes),
+            (count, self.keys.len()),
+            "each key is measured"
+        );
+        assert_eq!(
+            self.key_ends.last().map(|end| *end as usize),
+            Some(self.keys.len()),
+            "keys end where the last does"
+        );
+        assert_eq!(self.record_ends.last().map(|end| *end as usize), Some(self.fill.heap), "so do records");
+        assert_eq!(self.summary.key_bytes, self.keys.len() as u64, "the summary is of these keys");
+    }
     /// That the page reads as the entries that were pushed.
     fn verify_encoded(&self) {
         let leaf = LeafView::parse(&self.page).expect("a leaf that was written parses");

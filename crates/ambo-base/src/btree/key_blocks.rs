@@ -60,6 +60,7 @@ macro_rules! key_word {
             }
             #[inline]
             fn from_page(bytes: &[u8]) -> Self {
+                debug_assert!(bytes.len() >= Self::WIDTH, "a word of a page is whole");
                 bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
             }
             #[inline]
@@ -150,6 +151,10 @@ impl KeyBlocks {
     /// Block `block` of the list: what follows it in the page is slack for wide loads.
     #[inline]
     fn block<'p, W: KeyWord>(&self, page: &'p [u8], block: usize) -> Found<Block<'p, W>> {
+        debug_assert!(
+            block < self.blocks() && W::WIDTH == self.width(),
+            "a block of this list, read as it is"
+        );
         let start = self.heap_at + offset(page, self.starts_at, self.offset_bytes, block)?;
         if start > self.end {
             return Err("a block of keys begins beyond the key list");
@@ -182,6 +187,7 @@ impl KeyBlocks {
     pub(super) fn key_into(&self, page: &[u8], index: usize, key: &mut Vec<u8>) -> Found<()> {
         key.clear();
         key.resize(self.width(), 0);
+        debug_assert!(index < self.count, "a key of the list");
         let (block, within) = self.place(index);
         with_word!(self.wide, W => {
             let word = self.block::<W>(page, block)?.select(within).map_err(|damage| damage.0)?;
@@ -212,6 +218,7 @@ impl KeyBlocks {
     }
 
     fn sum_words<W: KeyWord>(&self, page: &[u8], from: usize, to: usize) -> Found<u128> {
+        debug_assert!(to <= self.count, "keys of the list are summed up");
         let mut sum = 0u128;
         let mut at = from;
         while at < to {
@@ -336,6 +343,10 @@ impl BlocksDraft {
     /// The measure of the block that is not full.
     fn measured(&self, keys: &[u8]) -> LastBlock {
         let rest = self.rest(keys);
+        debug_assert!(
+            rest.len() <= self.codec.block_len() * self.width,
+            "a block is encoded once it is full"
+        );
         if self.last.len() * self.width == rest.len() {
             return self.last;
         }
@@ -354,7 +365,9 @@ impl BlocksDraft {
 
     fn fill_block(&mut self, keys: &[u8]) {
         let start = self.heap.len() as u32;
+        let measured = if cfg!(debug_assertions) { self.measured(keys).bytes() } else { 0 };
         encode_block(self.codec, self.width, self.rest(keys), &mut self.heap);
+        debug_assert_eq!(self.heap.len() - start as usize, measured, "a block is as long as it was measured");
         self.starts.push(start);
         self.last = LastBlock::new(self.codec, self.width);
     }
@@ -397,6 +410,10 @@ impl BlocksDraft {
 
 /// Appends the block of `keys`, each of `width` bytes.
 fn encode_block(codec: IntegerCodec, width: usize, keys: &[u8], heap: &mut Vec<u8>) {
+    assert!(
+        keys.len().is_multiple_of(width) && keys.len() / width <= codec.block_len(),
+        "a block has whole keys, and no more than its codec takes"
+    );
     with_word!(width == 8, W => {
         let mut words = [W::default(); BLOCK_MAX];
         let words = &mut words[..keys.len() / W::WIDTH];

@@ -57,10 +57,12 @@ impl Stored {
 
     /// The number in the page.
     pub(super) fn number(self) -> u8 {
-        match self {
+        let number = match self {
             Self::Plain(kind) => kind as u8,
             Self::Packed => Self::PACKED,
-        }
+        };
+        debug_assert_eq!(Self::from_u8(number), Some(self), "a number is read as what it was written for");
+        number
     }
 
     /// Whether the value is in the leaf.

@@ -242,6 +242,7 @@ impl<'t> Merge<'t, '_> {
     }
 
     fn take_turn(&mut self) -> Result<()> {
+        debug_assert!(!self.source().done, "an input has its turn as long as it has entries");
         if self.options.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
@@ -417,6 +418,10 @@ impl<'t> Merge<'t, '_> {
         let Self { builder, sources, mut merged, options, .. } = self;
         (merged.meta, merged.written) = builder.finish_with_pages()?;
         assert!(!options.drop_tombstones || merged.meta.tombstones == 0, "nothing is left to be deleted");
+        assert!(
+            merged.adopted_leaves > 0 || merged.meta.rows <= merged.merged_rows,
+            "entries come from the inputs, or with a leaf of theirs"
+        );
         for source in sources.into_inputs() {
             merged.freed.extend(source.walker.into_inner_pages().into_iter().map(PageRange::from));
         }

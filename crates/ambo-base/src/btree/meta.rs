@@ -106,6 +106,10 @@ impl TreeMeta {
         }
         bytes[Self::HEIGHT] = self.height;
         bytes[Self::HEIGHT + 1..Self::HEIGHT + 5].copy_from_slice(&self.compression.encode());
+        debug_assert!(
+            Self::decode(&bytes).is_none_or(|read| read == *self),
+            "a description is read as it was written"
+        );
         bytes
     }
 

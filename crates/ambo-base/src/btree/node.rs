@@ -112,6 +112,7 @@ impl NodeHeader {
         ] {
             page[at..at + 4].copy_from_slice(&value.to_le_bytes());
         }
+        debug_assert_eq!(Self::parse(page), Ok(*self), "a header is read as it was written");
     }
 
     /// Bytes of one offset.
@@ -147,6 +148,7 @@ pub(super) fn offset(page: &[u8], at: usize, offset_bytes: usize, index: usize) 
 /// Writes the `index`-th offset of an array at `at`.
 #[inline]
 pub(super) fn write_offset(page: &mut [u8], at: usize, offset_bytes: usize, index: usize, value: usize) {
+    debug_assert!(offset_bytes == 2 || offset_bytes == 4, "an offset has two bytes or four");
     let at = at + index * offset_bytes;
     if offset_bytes == 2 {
         let value = u16::try_from(value).expect("the offsets of a page of one unit fit 16 bits");

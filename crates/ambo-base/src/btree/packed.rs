@@ -49,6 +49,10 @@ pub(super) struct Packer {
 impl Packer {
     pub(super) fn new(compression: &RecordCompression) -> Self {
         let number = compression.codec.number();
+        assert!(
+            number & WITH_DICTIONARY == 0,
+            "the number of a codec leaves room for the mark of a dictionary"
+        );
         let mut head = Vec::new();
         match &compression.dictionary {
             Some((id, _)) => {
@@ -126,5 +130,7 @@ pub(super) fn unpack(store: &PageStore, packed: &[u8], out: &mut Vec<u8>) -> Fou
         None => None,
     };
     out.clear();
-    codec.decompress_into(dictionary.as_ref(), bytes, raw_len, out).map_err(|damage| damage.0)
+    let unpacked = codec.decompress_into(dictionary.as_ref(), bytes, raw_len, out);
+    debug_assert!(unpacked.is_err() || out.len() == raw_len, "a record has the length that was asked for");
+    unpacked.map_err(|damage| damage.0)
 }

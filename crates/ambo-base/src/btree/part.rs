@@ -34,6 +34,7 @@ fn step(
     separator: &mut Option<Vec<u8>>,
 ) -> Found<(ambo_types::id::PagePtr, u64)> {
     let (index, rest) = view.child_at(page, position)?;
+    debug_assert!(index < view.children() && rest <= position, "a position is within a child");
     if let Some(before) = index.checked_sub(1) {
         view.keys.key_into(page, before, separator.get_or_insert_default())?;
     }

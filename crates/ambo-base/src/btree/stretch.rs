@@ -47,6 +47,10 @@ impl TreeCursor {
         let walked = self.walk_leaf(&mut scratch, &mut at, to, with_keys, &mut visit);
         self.put_scratch(scratch);
         walked?;
+        debug_assert!(
+            (from..=to.max(from)).contains(&at),
+            "entries are visited from the current one on, and none behind the bound"
+        );
         if at > from {
             let _ = if at < len { self.settle(at)? } else { self.next_leaf()? };
         }

@@ -24,6 +24,7 @@ impl KeySum {
 
     /// Without a key that is in it.
     pub fn remove(&mut self, key: &[u8]) {
+        debug_assert!(self.count > 0 && self.sum >= number(key), "only a key that is in the sum goes");
         self.count -= 1;
         self.sum -= number(key);
     }
@@ -31,6 +32,7 @@ impl KeySum {
 
 /// A key of up to 8 bytes as a number.
 fn number(key: &[u8]) -> u128 {
+    debug_assert!(key.len() <= 8, "keys that are summed up are numbers of up to 8 bytes");
     key.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 

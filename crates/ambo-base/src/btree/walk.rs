@@ -137,6 +137,7 @@ impl<'t> LeafWalker<'t> {
 
     /// Reads the leaf.
     pub(super) fn read(&self) -> Result<(PageRef<'t>, LeafView)> {
+        debug_assert!(!self.leaf.is_null(), "a leaf is read after a step to it");
         let page = self.tree.store.read(self.leaf, Access::Scan)?;
         let view = LeafView::parse(&page).map_err(|what| self.tree.damaged(self.leaf, what))?;
         Ok((page, view))

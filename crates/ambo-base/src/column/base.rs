@@ -236,11 +236,14 @@ pub fn exchanged(old: &ColumnSet, new: &ColumnSet) -> Exchanged {
         let others: HashSet<_> = others.segments().map(|segment| segment.id()).collect();
         these.segments().filter(|segment| !others.contains(&segment.id())).cloned().collect()
     };
-    Exchanged {
-        retired: old.deleted_pages().filter(|range| !kept.contains(&range.start)).collect(),
-        new_segments: without(new, old),
-        old_segments: without(old, new),
-    }
+    let (new_segments, old_segments) = (without(new, old), without(old, new));
+    assert_eq!(
+        old.segments().count() + new_segments.len(),
+        new.segments().count() + old_segments.len(),
+        "a segment stays, comes or goes"
+    );
+    let retired = old.deleted_pages().filter(|range| !kept.contains(&range.start)).collect();
+    Exchanged { retired, new_segments, old_segments }
 }
 
 /// Whether two sets are the same.
@@ -281,5 +284,7 @@ pub fn store_deleted(
                 Arc::new(Deleted { rows: deleted.rows.clone(), count: deleted.count, blob: Some(blob) });
         }
     }
-    Ok(Some(ColumnSet::new(set.store().clone(), set.schema().clone(), runs)))
+    let stored = ColumnSet::new(set.store().clone(), set.schema().clone(), runs);
+    assert_eq!(stored.live_rows(), set.live_rows(), "who stores deleted rows deletes none");
+    Ok(Some(stored))
 }

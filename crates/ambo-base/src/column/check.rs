@@ -96,6 +96,11 @@ fn check_part(schema: &ColumnSchema, part: &Part) -> Result<Vec<String>> {
         let mut buffers = schema.buffers();
         // What was added later is not there.
         buffers.truncate(directory.columns.len());
+        debug_assert_eq!(
+            buffers.len(),
+            directory.columns.len(),
+            "a segment has no column that its table does not know"
+        );
         for (column, buffer) in buffers.iter_mut().enumerate() {
             let bytes = part.segment.load_block(column, group)?;
             let block = part.segment.parse(column, group, &bytes)?;

@@ -248,6 +248,10 @@ impl ChunkWriter {
         let Some(segment) = self.segment.take() else { return Ok(()) };
         assert!(segment.rows() > 0, "a segment is begun for a row");
         let order = (self.order, self.done.len() as u64);
+        debug_assert!(
+            self.done.last().is_none_or(|before| before.order < order),
+            "segments come in their order"
+        );
         self.done.push(LoadedPart { part: Part::new(segment.finish()?), order });
         Ok(())
     }

@@ -138,7 +138,8 @@ impl ColumnSet {
             }
         }
         let written = ColumnRun { parts };
-        debug_assert!(written.is_in_order());
+        debug_assert!(written.is_in_order(), "segments of a run follow each other");
+        debug_assert_eq!(written.live_rows(), run.live_rows(), "rows that are left stay");
         Ok(written)
     }
 
@@ -184,6 +185,7 @@ fn due(runs: &[ColumnRun]) -> Option<usize> {
 }
 
 fn due_of(rows: &[u64]) -> Option<usize> {
+    debug_assert!(rows.is_sorted_by(|one, next| one >= next), "the largest run comes first");
     // The highest level that is full: what is below it goes with it.
     let mut start = 0;
     for same in rows.chunk_by(|a, b| level(*a) == level(*b)) {

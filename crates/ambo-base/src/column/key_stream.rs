@@ -69,6 +69,7 @@ impl<'a> KeyStream<'a> {
 
     /// Moves to the first key that is not less than that of `other`.
     fn seek(&mut self, other: &Self) -> Result<()> {
+        debug_assert!(!self.is_done() && !other.is_done(), "streams that have keys are compared");
         let last = self.keys.len() - 1;
         if self.keys.compare(last, &other.keys, other.row).is_lt() {
             let key = other.key();
@@ -142,6 +143,7 @@ impl PartKeys {
     }
 
     fn push(&mut self, stream: &KeyStream<'_>) {
+        debug_assert!(self.rows.last().is_none_or(|last| *last < stream.row()), "rows of a part ascend");
         stream.keys.with(stream.row, |key| {
             self.keys.push(key);
             self.hashes.push(KeyHash::of(key));
@@ -404,6 +406,7 @@ impl<B: AsRef<[u8]>> Search<'_, B> {
         self.seen += some.len();
         let maybe = self.filter.not_denied(some.map(|key| (key, keys.hashes[key])));
         self.sought += maybe.len();
+        debug_assert!(self.sought <= self.seen, "only keys that were seen are sought");
         if self.sought > SOUGHT_MIN + self.seen / SOUGHT_SHARE {
             return Ok(false);
         }

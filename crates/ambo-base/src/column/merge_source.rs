@@ -123,7 +123,13 @@ impl<'a> RunReader<'a> {
             self.keys = keys.map_err(|error| part.segment.damaged(0, error))?;
             self.heads = self.keys.heads();
             debug_assert_eq!(self.heads.len(), rows.len(), "a key for each row of the group");
+            let count = rows.len();
             self.dead = part.deleted_in(rows);
+            debug_assert!(
+                self.dead.is_sorted_by(|a, b| a < b)
+                    && self.dead.last().is_none_or(|last| (*last as usize) < count),
+                "deleted rows of a group ascend"
+            );
             self.passed = 0;
             if self.advance(0) {
                 return Ok(());

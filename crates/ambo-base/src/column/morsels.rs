@@ -93,6 +93,14 @@ impl Part {
         projection: &'s [usize],
     ) -> Result<Option<Morsel<'s>>> {
         let segment = Seen::new(&self.segment, schema);
+        debug_assert!(
+            filters
+                .iter()
+                .map(|filter| filter.column)
+                .chain(projection.iter().copied())
+                .all(|c| c < segment.columns()),
+            "filters and scans are of stored columns"
+        );
         let rows = self.segment.directory().group(group);
         if !filters.iter().all(|filter| may_match(segment, group, filter)) {
             return Ok(None);
@@ -132,6 +140,7 @@ pub fn may_match(segment: Seen<'_>, group: usize, filter: &Filter) -> bool {
     let nulls = segment.nulls(filter.column, group);
     let rows = segment.segment.directory().group(group).len() as u32;
     let kind = segment.kind(filter.column);
+    debug_assert!(nulls <= rows, "values that are missing are those of rows");
     filter.test.with(|predicate| match predicate {
         Predicate::IsNull => nulls > 0,
         _ if nulls == rows => false,

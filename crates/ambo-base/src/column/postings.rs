@@ -89,6 +89,7 @@ impl Segment {
             let wrong = |error| self.damaged(self.entry(column, group).offset, error);
             let first = u64::from(directory.group(group).start);
             let codes = Codes::of(&block, directory.columns[column].ty).map_err(wrong)?;
+            debug_assert_eq!(codes.rows.len(), block.rows(), "each row of the block has a number");
             let valid = block.validity();
             // The number of each of the block's values among those of the segment.
             let mut known = vec![None; codes.values.len()];
@@ -115,6 +116,7 @@ impl Segment {
         }
         let mut values: Vec<_> = numbers.into_iter().collect();
         values.sort_unstable();
+        debug_assert_eq!(values.len(), rows.len(), "each value has its rows");
         if values.iter().map(|(value, _)| value.len()).sum::<usize>() > VALUE_BYTES_MAX {
             return Ok(TOO_MANY.to_le_bytes()[..].into());
         }
@@ -201,9 +203,14 @@ impl<'a> Postings<'a> {
 
     /// Where the value of that number begins, and where it and its bitmap end.
     fn place(&self, number: usize) -> (usize, usize, usize) {
-        let [a, b, c, d, e, f, g, h] = self.ends[number];
-        let start = number.checked_sub(1).map_or(0, |before| self.place(before).2);
-        (start, u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
+        let ends = |number: usize| {
+            let [a, b, c, d, e, f, g, h] = self.ends[number];
+            (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
+        };
+        let start = number.checked_sub(1).map_or(0, |before| ends(before).1);
+        let (value, bitmap) = ends(number);
+        debug_assert!(start <= value && value <= bitmap, "a value lies behind the bitmap before it");
+        (start, value, bitmap)
     }
 
     /// The bitmap of a value.

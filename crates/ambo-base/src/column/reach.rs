@@ -28,6 +28,7 @@ impl ColumnSet {
                 }
             }
         }
+        debug_assert!(reach.groups <= reach.rows, "no group is empty");
         Reach { asked: reach.rows, ..reach }
     }
 }

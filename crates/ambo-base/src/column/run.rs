@@ -48,6 +48,12 @@ impl Part {
         Arc::ptr_eq(&self.segment, &other.segment) && gone(self) == gone(other)
     }
 
+    /// That deleted rows are rows of the segment, and as many as it says.
+    pub(super) fn verify(&self) {
+        let Some(deleted) = &self.deleted else { return };
+        assert!(deleted.rows.last() < Some(self.rows().into()), "deleted rows are rows of the segment");
+        assert_eq!(deleted.rows.cardinality(), deleted.count.into(), "deleted rows are counted");
+    }
     /// Rows, those that are gone among them.
     pub fn rows(&self) -> u32 {
         self.segment.directory().rows()
@@ -71,6 +77,7 @@ impl Part {
 
     /// The rows among these that are gone, counted from the first of these.
     pub(super) fn deleted_in(&self, rows: Range<u32>) -> Vec<u32> {
+        debug_assert!(rows.start <= rows.end && rows.end <= self.rows(), "rows of the part");
         let Some(deleted) = &self.deleted else { return Vec::new() };
         let gone = deleted.rows.range(u64::from(rows.start)..u64::from(rows.end));
         gone.map(|row| row as u32 - rows.start).collect()
@@ -78,6 +85,7 @@ impl Part {
 
     /// Rows that are left before `row`.
     fn live_before(&self, row: u32) -> u64 {
+        debug_assert!(row <= self.rows(), "a row of the part, or its end");
         u64::from(row) - self.deleted.as_ref().map_or(0, |deleted| deleted.rows.rank(u64::from(row)))
     }
 

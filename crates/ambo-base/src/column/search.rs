@@ -94,6 +94,7 @@ impl Window {
     /// Reads the blocks of a group's keys.
     pub(super) fn enter(&mut self, schema: &ColumnSchema, segment: &Segment, group: usize) -> Result<()> {
         (self.group, self.vector) = (None, None);
+        debug_assert!(group < segment.directory().groups(), "a group of the segment");
         self.starts.iter_mut().for_each(ColumnBuffer::clear);
         let read = (0..schema.key_columns()).map(|column| segment.block(column, group, Access::Point));
         let bytes = read.collect::<Result<_>>()?;
@@ -109,6 +110,10 @@ impl Window {
         probe: &Probe<'_>,
     ) -> ambo_codec::Result<Result<usize, usize>> {
         let mut rows = 0..of[0].len();
+        debug_assert!(
+            of.iter().all(|buffer| buffer.len() == rows.len()),
+            "columns of a key have the same rows"
+        );
         if !probe.values.is_empty() {
             // Of the rows that are equal in the columns before, those that are in the next one, too.
             for (buffer, value) in of.iter().zip(&probe.values) {
@@ -270,7 +275,7 @@ impl Part {
     ) -> Result<()> {
         let segment = &*self.segment;
         let wrong = |error| segment.damaged(segment.entry(0, 0).offset, error);
-        debug_assert!(probes.is_sorted_by_key(|probe| probe.key));
+        debug_assert!(probes.is_sorted_by_key(|probe| probe.key), "keys that are sought together ascend");
         let entered = window.group.take().expect("a group was entered");
         debug_assert_eq!(entered.segment, segment.id(), "the group is one of this part");
         let group = entered.group;

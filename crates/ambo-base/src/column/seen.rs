@@ -48,6 +48,10 @@ pub(super) struct Seen<'s> {
 
 impl<'s> Seen<'s> {
     pub(super) fn new(segment: &'s Segment, schema: &'s ColumnSchema) -> Self {
+        debug_assert!(
+            segment.directory().columns.len() <= schema.types().len(),
+            "a segment has no column that its table does not know"
+        );
         Self { segment, schema }
     }
 
@@ -129,5 +133,9 @@ fn constant(
     let mut block = Vec::new();
     let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut block)?;
     debug_assert!(Block::parse(&block, Kind::of(buffer.ty()), rows).is_ok(), "it is read as it was written");
+    debug_assert!(
+        summary.nulls == if schema.missing(column).is_null() { rows } else { 0 },
+        "a constant is NULL in all rows, or in none"
+    );
     Ok((summary, block))
 }

@@ -50,6 +50,9 @@ impl ColumnSet {
         };
         let mut places: Vec<_> = runs.iter().enumerate().flat_map(parts).collect();
         places.sort_unstable();
+        if cfg!(debug_assertions) {
+            runs.iter().flat_map(|run| &run.parts).for_each(Part::verify);
+        }
         let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
         Self { number: store.number_set(), store, schema, runs, places: places.into(), figures }
     }
@@ -82,6 +85,11 @@ impl ColumnSet {
     /// The same segments with the columns of another definition of their table.
     pub fn with_schema(&self, schema: Arc<ColumnSchema>) -> Self {
         assert_eq!(schema.key_columns(), self.schema.key_columns(), "columns of the key stay");
+        debug_assert!(
+            self.segments()
+                .all(|segment| schema.takes(segment.directory().columns.iter().map(|column| column.ty))),
+            "segments have no columns but those of their table"
+        );
         let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
         Self { schema, figures, ..self.clone() }
     }
@@ -186,7 +194,9 @@ impl ColumnSet {
 
     /// How many rows have keys less than `key`.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
-        self.runs.iter().map(|run| run.rank(&self.schema, key)).sum()
+        let rank = self.runs.iter().map(|run| run.rank(&self.schema, key)).sum::<Result<u64>>()?;
+        debug_assert!(rank <= self.live_rows(), "rows before a key are rows of the set");
+        Ok(rank)
     }
 
     /// A cursor for each run.

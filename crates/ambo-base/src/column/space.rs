@@ -74,6 +74,7 @@ impl ColumnSet {
             space.groups += part.segment.directory().groups() as u64;
             space.file_bytes += part.segment.file_bytes();
         }
+        debug_assert!(space.deleted_rows <= space.rows, "deleted rows are rows of segments");
         for (column, place) in places(self.schema(), definition) {
             space.columns.push(self.figures(column, place, blocks_max, space.groups)?);
         }
@@ -137,6 +138,10 @@ impl ColumnSet {
         };
         figures.encodings = sample.encodings;
         figures.encodings.sort_by_key(|(name, blocks)| (std::cmp::Reverse(*blocks), *name));
+        debug_assert!(
+            figures.encodings.iter().map(|(_, blocks)| blocks).sum::<u64>() <= figures.blocks,
+            "no more blocks are read than there are"
+        );
         Ok(figures)
     }
 }
@@ -180,6 +185,10 @@ fn places(schema: &ColumnSchema, definition: &TableDefinition) -> Vec<(Option<us
     let hidden = (0..schema.key_columns()).filter(|place| places.iter().all(|(_, known)| known != place));
     let hidden: Vec<_> = hidden.map(|place| (None, place)).collect();
     places.extend(hidden);
+    debug_assert!(
+        (1..places.len()).all(|at| places[..at].iter().all(|(_, known)| *known != places[at].1)),
+        "each column is stored at a place of its own"
+    );
     places
 }
 

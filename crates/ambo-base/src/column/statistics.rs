@@ -61,6 +61,10 @@ impl SetColumn {
         column.low = low.and_then(|(bytes, exact)| lower(kind, ty, bytes, exact));
         column.high = high.and_then(|(bytes, exact)| upper(kind, ty, bytes, exact));
         column.is_open |= low.is_some() && (column.low.is_none() || column.high.is_none());
+        debug_assert!(
+            column.nulls <= set.parts().map(|part| u64::from(part.rows())).sum::<u64>(),
+            "values that are missing are those of rows"
+        );
         column
     }
 }
@@ -83,8 +87,13 @@ impl ColumnSet {
         let read = groups.len().min(SAMPLED_BLOCKS);
         // All values of each block, each once.
         let mut seen = Vec::new();
+        let place_of = |sample: usize| (2 * sample + 1) * groups.len() / (2 * read);
+        debug_assert!(
+            (1..read).all(|sample| place_of(sample - 1) < place_of(sample)),
+            "a block is read once"
+        );
         for sample in 0..read {
-            let (segment, group) = groups[(2 * sample + 1) * groups.len() / (2 * read)];
+            let (segment, group) = groups[place_of(sample)];
             let bytes = segment.block(place, group, Access::Scan)?;
             let block = segment.parse(place, group, &bytes)?;
             let ty = self.schema().types()[place];

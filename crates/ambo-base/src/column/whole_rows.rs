@@ -14,6 +14,10 @@ impl Part {
     /// # Errors
     /// A block that cannot be read.
     pub fn rows_at(&self, schema: &ColumnSchema, group: usize, places: &[u32]) -> Result<Vec<WholeRow>> {
+        debug_assert!(
+            places.is_sorted_by(|one, next| one < next),
+            "rows of a group are read in order, each once"
+        );
         let mut buffers = schema.buffers();
         let all = RowColumns { first: 0, picked: None };
         self.segment.read_places_into(schema, &mut buffers, all, group, places, Access::Scan)?;

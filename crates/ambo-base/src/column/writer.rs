@@ -285,6 +285,13 @@ impl SegmentWriter {
             let blocks = chunk.blocks.into_iter().map(moved).collect();
             columns.push(ColumnEntry { ty: *ty, table, blocks });
         }
+        debug_assert!(
+            columns
+                .iter()
+                .flat_map(|column: &ColumnEntry| &column.blocks)
+                .is_sorted_by(|one, next| one.offset + u64::from(one.len) <= next.offset),
+            "blocks lie one behind the other"
+        );
         Ok(columns)
     }
 }
