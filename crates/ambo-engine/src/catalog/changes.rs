@@ -128,6 +128,7 @@ impl Catalog {
                     table.checks.retain(|of| of.name != check);
                 }
                 table.drop_column_at(index);
+                debug_assert!(table.column_index(name).is_none(), "what is dropped has no name any more");
                 Ok(())
             }
             TableChange::RenameColumn { from, to } => {
@@ -307,6 +308,12 @@ fn add_column(table: &mut TableDefinition, mut column: Column) -> Result<()> {
         column.default = Some(fitting);
     }
     table.columns.push(column);
+    let last = table.columns.len() - 1;
+    debug_assert_eq!(
+        table.column_in(table.stored_in(last)),
+        Some(last),
+        "a column is found where it is stored"
+    );
     Ok(())
 }
 

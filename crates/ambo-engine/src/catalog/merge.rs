@@ -51,7 +51,16 @@ impl Catalog {
             }
         }
         changes.extend(base.schemas.difference(&self.schemas).map(|name| gone(schema_key(name))));
+        debug_assert!(self.is_made_of(base, &changes), "changes make this catalog of the other");
         changes
+    }
+
+    /// Whether changes of `base` make this catalog, but for numbers and dictionaries; for assertions.
+    fn is_made_of(&self, base: &Self, changes: &[CatalogChange]) -> bool {
+        let mut made = base.clone();
+        changes.iter().all(|change| made.apply(&change.key, change.record()).is_ok())
+            && (&made.schemas, &made.tables, &made.by_name) == (&self.schemas, &self.tables, &self.by_name)
+            && (&made.views, &made.objects) == (&self.views, &self.objects)
     }
 
     /// This catalog with changes that were made of `base`.

@@ -351,6 +351,7 @@ impl Catalog {
     }
 
     fn put_table(&mut self, id: TableId, definition: TableDefinition) {
+        assert!(id > CATALOG_TABLE && id.0 < u32::MAX, "table {id} has an id that tables may have");
         self.forget_name(id);
         self.by_name.insert(definition.name.clone(), id);
         self.tables.insert(id, Arc::new(definition));

@@ -61,7 +61,19 @@ impl TableRoots {
         let trees = self.runs.iter().copied().chain([main]).collect();
         let roots = Roots { next_row: self.next_row, trees };
         rows.push((table_key(ROOTS_ROW, table), roots.encode()));
+        debug_assert!(self.is_read_from(table, &rows), "roots are found again");
         rows
+    }
+
+    /// Whether rows of the catalog say it again, in whatever order; for assertions.
+    fn is_read_from(&self, table: TableId, rows: &[(Vec<u8>, Vec<u8>)]) -> bool {
+        let mut read = CatalogRoots::default();
+        let all_taken = rows.iter().all(|(key, value)| read.take(key, value) == Ok(true));
+        let (mut read, mut own) = (read.remove(table), self.clone());
+        for roots in [&mut read, &mut own] {
+            roots.base.sort_by_key(|root| (root.tag, root.part));
+        }
+        all_taken && read == own
     }
 }
 
@@ -130,7 +142,8 @@ impl Roots {
         for tree in &self.trees {
             out.extend_from_slice(&tree.encode());
         }
-        assert_eq!(out.len(), FIXED_LEN + self.trees.len() * TreeMeta::BYTES);
+        assert_eq!(out.len(), FIXED_LEN + self.trees.len() * TreeMeta::BYTES, "trees have one length each");
+        debug_assert_eq!(Self::decode(&out).as_ref(), Ok(self), "roots are read as they were written");
         out
     }
 

@@ -78,7 +78,7 @@ impl Engine {
         &'e self,
         checkpoint: &'e mut CheckpointState,
     ) -> VersionLocks<'e> {
-        debug_assert!(self.checkpoint.is_locked());
+        debug_assert!(self.checkpoint.is_locked(), "checkpoints are locked before versions");
         self.locked(CheckpointLock::Lent(checkpoint))
     }
 
@@ -93,6 +93,7 @@ impl VersionLocks<'_> {
     /// Locks out commits that have not taken their latches yet, and waits for those that have.
     pub(super) fn latched(mut self) -> Self {
         debug_assert!(self.validation.is_none(), "a commit that waits to be sequenced has its latches");
+        debug_assert!(self.latches.is_none(), "latches are taken once");
         self.latches = Some(self.engine.latches.lock_all());
         self
     }
@@ -139,6 +140,10 @@ impl Engine {
         let VersionLocks {
             current, mut checkpoint, versions: _versions, latches: _latches, validation, ..
         } = locks;
+        debug_assert!(
+            Arc::ptr_eq(&current, &self.versions.load()),
+            "nobody replaces a version that is locked"
+        );
         let own = validation.as_ref().filter(|_| edit.is_commit);
         assert_eq!(
             own.is_some(),
@@ -220,6 +225,10 @@ impl Engine {
         changes: &[CatalogChange],
     ) -> Result<()> {
         let VersionLocks { current, versions, .. } = locks;
+        debug_assert!(
+            Arc::ptr_eq(&current, &self.versions.load()),
+            "nobody replaces a version that is locked"
+        );
         let mut sequencer = self.pipeline.sequence();
         self.pipeline.check_poison()?;
         let at = Timestamp(sequencer.last.0 + 1);

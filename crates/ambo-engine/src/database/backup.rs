@@ -99,6 +99,7 @@ impl Engine {
     }
 
     fn pin_checkpoint(&self, checkpoint: &CheckpointState) -> Result<Pinned> {
+        debug_assert!(self.checkpoint.is_locked(), "a checkpoint that is kept stays the last");
         let version = self.versions.load_full();
         let superblock = checkpoint.superblock();
         assert!(version.beyond <= superblock.timestamp, "the checkpoint is of one moment");

@@ -55,6 +55,7 @@ fn encode(database: u128) -> [u8; MARK_BYTES] {
     bytes[DATABASE_AT..ZERO_AT].copy_from_slice(&database.to_le_bytes());
     let crc = crc32c(&bytes[..CRC_AT]);
     bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+    debug_assert!(decode(&bytes).is_ok_and(|read| read == database), "a mark is read as it was written");
     bytes
 }
 

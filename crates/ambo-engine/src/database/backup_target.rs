@@ -92,6 +92,11 @@ impl<'a> BackupTarget<'a> {
         for segment in segments {
             self.put_segment(source, segment, report)?;
         }
+        debug_assert_eq!(
+            report.kept + report.linked + report.copied,
+            segments.len() as u64,
+            "each segment is in the backup"
+        );
         self.sync_directory()?;
         let failed = |error| Error::io(format!("writing {NEW_PAGES_FILE}"), error);
         let file = self.disk.open(NEW_PAGES_FILE, OpenMode::Create).map_err(failed)?;

@@ -51,10 +51,13 @@ pub(super) struct Change {
 impl Change {
     /// The stored columns that are brought of a table with these.
     pub fn brought(&self, schema: Arc<ColumnSchema>) -> Arc<ColumnSchema> {
-        match self.what {
+        let columns = schema.key_columns();
+        let brought = match self.what {
             BulkChange::Update => schema,
             BulkChange::Delete => Arc::new(schema.key_only()),
-        }
+        };
+        debug_assert_eq!(brought.key_columns(), columns, "keys are brought whole");
+        brought
     }
 
     /// When the rows were read.
@@ -132,6 +135,10 @@ impl LoadWriter {
             None => return self.shared.invalid("a stored row is given to a load".into()),
         };
         pushed.map_err(|error| Error::Invalid(error.to_string()))?;
+        debug_assert!(
+            gathered.iter().all(|buffer| buffer.len() == gathered[0].len()),
+            "each column has each row"
+        );
         Ok(gathered[0].len())
     }
 

@@ -180,6 +180,22 @@ fn replace_table(
 }
 
 impl Effect {
+    /// That it is what a change has made of the catalog.
+    pub(super) fn verify(&self, after: &Catalog) {
+        assert!(
+            self.added.iter().all(|id| after.table(*id).is_some()),
+            "a table that comes is in the catalog"
+        );
+        assert!(
+            self.removed.iter().all(|id| after.table(*id).is_none()),
+            "a table that goes is not in the catalog"
+        );
+        assert!(self.reformed.is_none_or(|id| after.table(id).is_some()), "a table that changes stays");
+        assert!(
+            self.changes.len() >= self.added.len() + self.removed.len(),
+            "the log knows of each table that comes or goes"
+        );
+    }
     fn of(changes: Vec<CatalogChange>) -> Self {
         Self { changes, ..Self::default() }
     }

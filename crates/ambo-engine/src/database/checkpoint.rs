@@ -325,6 +325,7 @@ impl Engine {
         pages: Turnover,
     ) -> Result<()> {
         let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
+        debug_assert!(self.checkpoint.is_locked(), "checkpoints are published under their lock");
         assert!(checkpoint.moment().is_before(moment), "checkpoints only go on");
         assert_eq!(next.compacted, moment.timestamp, "the bases have what the log before the checkpoint has");
         // What is kept of the log is whole, too: from here on it counts as durable, as the bases have it.
@@ -342,6 +343,7 @@ impl Engine {
         retired.extend(checkpoint.catalog_pages.iter().copied());
         let published: Vec<_> = born.iter().copied().chain(blobs).collect();
         debug_assert!(are_disjoint(&published), "a page that is new has one owner");
+        debug_assert!(are_disjoint(&retired), "a page goes once");
 
         // From the flip on the superblock on the device may name them.
         new_segments.iter().for_each(|segment| segment.keep());
@@ -381,7 +383,7 @@ impl Engine {
         checkpoint: &mut CheckpointState,
         private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
     ) {
-        debug_assert!(self.checkpoint.is_locked());
+        debug_assert!(self.checkpoint.is_locked(), "pages are buried under the lock of checkpoints");
         let before = self.lineage.lock().count();
         checkpoint.graveyard.push(Grave { retired: None, private, from: 0, before });
         self.sweep(checkpoint);
@@ -423,6 +425,7 @@ impl Engine {
 
     /// Frees the pages whose last reader is gone.
     pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
+        debug_assert!(self.checkpoint.is_locked(), "who frees pages has locked checkpoints");
         let read = self.lineage.lock().read();
         checkpoint.graveyard.retain_mut(|grave| {
             let first = read.partition_point(|version| *version < grave.from);

@@ -84,6 +84,7 @@ pub(super) fn choose(
 
 /// By one of these paths, which ascend by their counts, by several, or by a look at each row.
 fn by_rows(view: &dyn View, id: TableId, mut counted: Vec<(u64, Path)>) -> Result<Fetch> {
+    debug_assert!(counted.is_sorted_by_key(|(count, _)| *count), "paths ascend by their counts");
     let all = Path::Keys { lower: Vec::new(), upper: None };
     let Some(&(best, _)) = counted.first() else { return all.source(view, id) };
     if best > LOOKED_UP_MIN && best > view.count_in(id, &[], None)? / SHARE_MAX {
@@ -116,7 +117,7 @@ fn together(counted: &[(u64, Path)]) -> usize {
 
 /// What is in both of two sorted lists.
 fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    debug_assert!(a.is_sorted() && b.is_sorted());
+    debug_assert!(a.is_sorted() && b.is_sorted(), "lists that are compared are in order");
     let mut at = 0;
     a.retain(|key| {
         while b.get(at).is_some_and(|other| other < key) {

@@ -284,6 +284,10 @@ impl Engine {
     ) -> Result<bool> {
         let oldest = self.snapshots.oldest_hint();
         debug_assert!(oldest < at, "what is not published is read by nobody");
+        debug_assert!(
+            self.pipeline.publisher.published() < at,
+            "a commit is seen once all of it is installed"
+        );
         let mut is_behind = false;
         for of_one in operations.chunk_by(|one, next| one.table == next.table) {
             let table = version.table(of_one[0].table)?;
@@ -369,6 +373,7 @@ pub(super) fn append(
     changes: &[CatalogChange],
     operations: &[Operation<'_>],
 ) -> Result<(Timestamp, bool)> {
+    debug_assert!(version.compacted <= sequencer.last, "what is in the bases was sequenced");
     let at = Timestamp(sequencer.last.0 + 1);
     let is_logged =
         |op: &&Operation<'_>| version.tables.get(&table_of(op)).is_some_and(|table| table.shared.logged);

@@ -266,7 +266,11 @@ impl Engine {
     ) -> Result<()> {
         let (id, store) = (table.shared.id, &table.shared.store);
         let Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary } = compacted;
-        debug_assert!(self.merging.is_locked());
+        debug_assert!(self.merging.is_locked(), "nobody else merges");
+        debug_assert!(
+            inputs.iter().all(|input| table.runs.iter().any(|run| Arc::ptr_eq(run, input))),
+            "what was merged are runs of the table"
+        );
         debug_assert!(
             !new_segments.iter().any(|new| old_segments.iter().any(|old| old.id() == new.id())),
             "a segment that is new does not go"

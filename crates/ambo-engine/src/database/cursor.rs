@@ -329,6 +329,10 @@ impl MergedCursor {
     }
 
     fn advance_merged(&mut self, direction: Direction) -> Result<bool> {
+        debug_assert!(
+            self.current.is_some_and(|current| self.on_key >> current & 1 == 1),
+            "the cursor goes on from the record that it stands on"
+        );
         if self.direction != direction {
             let key = self.key().to_vec();
             let to = if direction == Direction::Forward { Seek::Gt(&key) } else { Seek::Lt(&key) };

@@ -56,7 +56,9 @@ pub(super) fn cuts(layers: &Layers, range: &KeyBounds, rows: u64, part: u64) -> 
         let step = chosen.step as usize;
         own.keys().step_by(step).skip(1).for_each(|key| chosen.add(key, step as u64));
     }
-    Ok(chosen.samples.cut(part))
+    let cuts = chosen.samples.cut(part);
+    debug_assert!(cuts.is_sorted_by(|one, next| one < next), "parts follow each other");
+    Ok(cuts)
 }
 
 /// The positions of a tree's first entry in a range, and of the first behind it.

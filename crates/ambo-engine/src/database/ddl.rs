@@ -92,6 +92,7 @@ impl Engine {
             *end_of_ids = catalog.end_of_ids();
             changed?
         };
+        effect.verify(&catalog);
         let Effect { changes, added, removed, reformed } = effect;
         debug_assert!(leads_to(before, &changes, &catalog), "as after a crash");
         let mut edit = VersionEdit { durability: Durability::Log(changes), ..VersionEdit::default() };

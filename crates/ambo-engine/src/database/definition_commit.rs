@@ -100,6 +100,11 @@ impl Engine {
         // From here on only a new start brings the log and memory together again, if something fails.
         let is_behind = self.install(&next, operations, at)?;
         self.pipeline.wait(before)?;
+        debug_assert_eq!(
+            self.pipeline.publisher.published(),
+            before,
+            "all before the commit is seen, and nothing of it"
+        );
         let dropped = edit.dropped(now);
         self.install_version(next);
         self.dropped.lock().extend(dropped);

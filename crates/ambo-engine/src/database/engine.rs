@@ -189,7 +189,10 @@ impl Engine {
                     && version.timestamp > self.pipeline.publisher.published()
                 {
                     self.pipeline.wait(version.timestamp)?;
-                    debug_assert!(version.timestamp <= self.pipeline.publisher.published());
+                    debug_assert!(
+                        version.timestamp <= self.pipeline.publisher.published(),
+                        "what is answered is seen by all"
+                    );
                 }
                 found.record().kind
             }
@@ -224,6 +227,11 @@ impl Engine {
         shared: TableShared,
         floor: Timestamp,
     ) -> Result<Arc<TableVersion>> {
+        debug_assert_eq!(
+            shared.schema.is_some(),
+            shared.storage.traits().by_column,
+            "a table that is stored by column has columns"
+        );
         Ok(Arc::new(TableVersion {
             active: memtables.make(shared.storage)?,
             base: Base::empty(shared.storage, place, shared.schema.as_ref()),

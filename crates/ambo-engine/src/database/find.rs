@@ -238,6 +238,7 @@ impl<'v> FoundRows<'v> {
     /// From now on only these slots of rows are asked for; others may be NULL.
     #[must_use]
     pub(super) fn picking(mut self, slots: Vec<bool>) -> Self {
+        debug_assert!(self.ready.is_empty(), "columns are picked before rows are fetched");
         self.wanted.picked = Some(slots);
         self
     }

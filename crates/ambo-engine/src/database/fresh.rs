@@ -407,6 +407,7 @@ impl Request<'_> {
         debug_assert!(since.is_none_or(|since| since <= self.at), "layers of the future are not built on");
         let written = memtable.written_since(first, self.at);
         let end = written.as_ref().map_or(last, Written::next);
+        debug_assert!(first <= end, "writes of a layer begin before they end");
         let written = written.filter(|written| SORTING * written.writes() < memtable.rows());
         let layer = Arc::new(self.make_of_memtable(memtable, since, written, places, room)?);
         let (memtable, run) = (Arc::downgrade(memtable), Weak::new());
@@ -444,6 +445,7 @@ impl Memo {
 
     fn all_fresh(&self) -> AllFresh {
         let Some(all) = self.stacks.first() else { return AllFresh::default() };
+        debug_assert_eq!(self.kept.len(), all.hidden.len(), "it is known of each layer what is hidden");
         let layers = self.kept.iter().zip(&all.hidden);
         let layers = layers.filter(|(kept, _)| !kept.layer.is_empty());
         let layers = layers.map(|(kept, hidden)| Fresh { layer: kept.layer.clone(), hidden: hidden.clone() });

@@ -139,6 +139,7 @@ impl IndexRuns {
 
     /// Puts the runs above what the indexes have, in whose memtables nothing is, by the commit that brings the rows.
     pub(super) fn install(&self, edit: &mut VersionEdit) {
+        debug_assert!(edit.is_commit, "entries come with the commit that brings their rows");
         for run in &self.runs {
             let is_empty = run.tree.meta().is_empty();
             edit.table(run.index, TableEdit::Load((!is_empty).then(|| run.tree.clone())));

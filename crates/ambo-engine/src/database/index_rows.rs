@@ -265,6 +265,7 @@ pub(super) struct RangeRows {
 
 /// The keys of a part: from the one, to below the other.
 fn bounds(cuts: &[Vec<u8>], part: usize) -> (&[u8], Option<&[u8]>) {
+    debug_assert!(part <= cuts.len(), "a part of the rows");
     (part.checked_sub(1).map_or(&[], |before| &cuts[before]), cuts.get(part).map(Vec::as_slice))
 }
 

@@ -46,6 +46,7 @@ enum State {
 
 impl IndexScan {
     fn new(index: Arc<TableIndex>, cursor: Cursor, range: KeyRange, wanted: Option<Vec<u8>>) -> Self {
+        debug_assert!(index.is_ready(), "an index is asked once it has all entries");
         Self { index, cursor, range, wanted, state: State::Before, is_backward: false, key: Vec::new() }
     }
 

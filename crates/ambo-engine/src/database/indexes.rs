@@ -269,6 +269,10 @@ impl Engine {
     ) -> Result<()> {
         assert_eq!(tree.meta().tombstones, 0, "below the lowest tree is nothing to be deleted");
         let is_durable = Arc::ptr_eq(tree.store(), &self.store);
+        debug_assert!(
+            since <= self.pipeline.publisher.published(),
+            "an index is made of rows that all have seen"
+        );
         if is_durable {
             // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
             self.flush()?;

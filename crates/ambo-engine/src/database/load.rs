@@ -6,9 +6,12 @@
 //!
 //! A load is one commit: it reads nothing while it runs, and at its end it counts as committed at one timestamp. Why so: decision 0014.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 use ambo_codec::{Value, ValueRef};
@@ -169,6 +172,7 @@ impl ColumnLoad {
         let order = state.writers_begun;
         state.writers_begun += 1;
         state.writers_open += 1;
+        debug_assert!(state.writers_open <= state.writers_begun, "a writer that is open was begun");
         shared.share_budget(&state);
         let chunk = ChunkWriter::new(shared.chunks.clone(), order, shared.budget.clone());
         let mut writer = LoadWriter {
@@ -214,6 +218,8 @@ impl ColumnLoad {
         let (parts, left_out) = (std::mem::take(&mut state.parts), state.left_out);
         drop(state);
         let rows: u64 = parts.iter().map(|loaded| u64::from(loaded.part.rows())).sum();
+        let orders: HashSet<_> = parts.iter().map(|loaded| loaded.order).collect();
+        debug_assert_eq!(orders.len(), parts.len(), "each segment of a load has a place of its own");
         assert_eq!(rows + left_out, shared.rows.load(Ordering::Relaxed), "each row is in a part or left out");
         shared.publish_parts(parts, left_out)
     }
@@ -423,6 +429,7 @@ fn number_keys(table: &TableShared, keys: &mut ColumnBuffer) -> Result<()> {
         };
         numbered.push(key.as_ref()).map_err(unstorable)?;
     }
+    debug_assert!(numbered.len() == keys.len() && numbered.nulls() == 0, "each row has a number");
     *keys = numbered;
     Ok(())
 }

@@ -98,6 +98,7 @@ impl Engine {
         options.validate()?;
         let started = env.clock.now();
         let lock = take_lock(&env, &options)?;
+        assert!(options.read_only || lock.is_some(), "who writes a database has its lock");
         backup_mark::leave(&env.disk, options.read_only)?;
         let created = create_if_absent(&env, &options)?;
         let mut opening = Opening::checkpoint(&env, &options)?;
@@ -185,6 +186,10 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
         catalog: TreeMeta::default().encode().to_vec(),
         other: Vec::new(),
     };
+    debug_assert!(
+        TreeMeta::decode(&superblock.catalog).is_some_and(|catalog| catalog.is_empty()),
+        "a new database has an empty catalog"
+    );
     file.set_len(superblock.file_pages * options.page_size as u64)
         .map_err(|error| Error::io(format!("writing {NEW_PAGES_FILE}"), error))?;
     superblock.write(&*file)?;
@@ -437,6 +442,7 @@ impl Opening {
             // What is read from files is damaged where it breaks an invariant.
             verify(&self.version, None).map_err(|what| Error::damaged(page::NAME, 0, what))?;
         }
+        assert!(self.last >= self.version.compacted, "the newest commit is no older than the checkpoint");
         let log_options = LogOptions {
             segment_bytes: self.options.log_segment_bytes,
             compress: self.options.log_compression,

@@ -50,6 +50,10 @@ impl OwnDefinitions {
 
     /// The version that the transaction has found, if it has another now.
     pub(super) fn base(&self) -> Option<&Arc<DatabaseVersion>> {
+        debug_assert!(
+            self.before.first().is_none_or(|found| found.stem.is_none()),
+            "what a transaction has found is nobody's own"
+        );
         // What is hidden from the transaction itself is there for others.
         self.before.first().map(|version| version.under_ranges.as_ref().unwrap_or(version))
     }
@@ -65,7 +69,7 @@ impl OwnDefinitions {
         found: Arc<DatabaseVersion>,
         versions: Vec<Arc<DatabaseVersion>>,
     ) -> Option<Arc<DatabaseVersion>> {
-        debug_assert_eq!(versions.len(), self.before.len());
+        debug_assert_eq!(versions.len(), self.before.len(), "a version after each change");
         self.before = std::iter::once(found).chain(versions).collect();
         self.before.pop()
     }
@@ -133,6 +137,7 @@ impl Transaction {
     /// [`Error::Conflict`] if others have changed the same, or written to tables that are held.
     pub(super) fn definitions_over(&mut self, later: &Snapshot) -> Result<Option<Arc<DatabaseVersion>>> {
         let Some(base) = self.own.base().cloned() else { return Ok(None) };
+        debug_assert!(later.timestamp() >= self.timestamp(), "moments only go on");
         let found = later.version();
         self.own.held.iter().try_for_each(|table| self.check_held(*table, found))?;
         let current = self.snapshot().version();
@@ -217,6 +222,7 @@ impl Transaction {
     /// Writes the entry of each row to an index that has none.
     fn write_entries(&mut self, table: TableId, index: TableId) -> Result<()> {
         let index = find_index(self.snapshot().version(), index)?;
+        debug_assert_eq!(index.format.of().table, table, "entries are of rows of the index's table");
         let mut cursor = self.snapshot().cursor_over(table, self.own_writes(table))?;
         let mut there = cursor.seek(Seek::First)?;
         let mut rows = Vec::new();
@@ -270,5 +276,6 @@ fn own_version(
     let shown = before.compacted.max(before.since).max(before.beyond).max(at);
     let mut next = next_version(before, edit, Some(Timestamp(shown.0 + 1)))?;
     next.stem = Some(before.stem.clone().unwrap_or_else(|| before.clone()));
+    debug_assert!(next.beyond > at, "what a transaction has defined is later than what it has found");
     Ok(Arc::new(next))
 }

@@ -62,6 +62,12 @@ impl OwnRanges {
         self.ranges.is_empty()
     }
 
+    /// That its parts fit each other.
+    fn verify(&self) {
+        let bytes: usize = self.ranges.iter().map(|range| range.as_range().bytes()).sum();
+        assert_eq!(self.bytes, bytes, "bytes are those of the ranges");
+        assert_eq!(self.found.is_some(), !self.ranges.is_empty(), "who hides ranges knows what was there");
+    }
     /// All of them.
     pub(super) fn as_ranges(&self) -> Vec<TableRange<'_>> {
         self.ranges.iter().map(OwnRange::as_range).collect()
@@ -95,6 +101,7 @@ fn without(
     ranges: &[OwnRange],
     at: Timestamp,
 ) -> Result<Arc<DatabaseVersion>> {
+    debug_assert!(found.under_ranges.is_none(), "ranges are hidden in what hides none");
     let mut own = (**found).clone();
     own.under_ranges = Some(found.clone());
     ranges.iter().try_for_each(|range| hide(engine, &mut own, found, &range.as_range(), at))?;
@@ -163,6 +170,9 @@ impl Transaction {
         hidden.into_iter().for_each(|own| self.snapshot_mut().set_version(own));
         self.ranges.bytes += range.bytes();
         self.ranges.found = Some(found);
+        if cfg!(debug_assertions) {
+            self.ranges.verify();
+        }
         Ok(())
     }
 
@@ -199,6 +209,11 @@ impl Transaction {
         let found = own.found.clone().expect("there was a range");
         if count == 0 {
             own.found = None;
+        }
+        if cfg!(debug_assertions) {
+            own.verify();
+        }
+        if count == 0 {
             return Ok(Some(found));
         }
         without(&engine, &found, &own.ranges, at).map(Some)
@@ -285,5 +300,6 @@ pub(super) fn operations<'o>(
     ranges: &'o [TableRange<'_>],
     keys: &'o [Vec<u8>],
 ) -> impl Iterator<Item = Operation<'o>> {
+    debug_assert_eq!(ranges.len(), keys.len(), "a key for each range");
     ranges.iter().zip(keys).map(|(range, key)| range.operation(key))
 }

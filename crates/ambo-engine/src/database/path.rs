@@ -80,6 +80,10 @@ fn each_listed(
     // Equal values, and values with one hash, are looked up once.
     paths.sort_by(|(a, _), (b, _)| a.cmp(b));
     paths.dedup_by(|(a, _), (b, _)| a == b);
+    debug_assert!(
+        paths.iter().all(|(_, path)| !matches!(path, Path::Several(_))),
+        "a list of paths has no lists in it"
+    );
     Ok(Some(Path::Several(paths.into_iter().map(|(_, path)| path).collect())))
 }
 

@@ -75,6 +75,7 @@ impl Engine {
         for _ in 0..TRIES {
             let current = self.current();
             let old = current.table(id)?.clone();
+            debug_assert!(old.is_held, "what is compacted is held while it is built in another shape");
             // With the columns that it has now: rows of later ones are not in what is compacted.
             let reshaped = &reshaped(current.catalog.table(id).expect("the table is there"), storage)?;
             let new = self.build_compacted(&old, reshaped, &old.shared.store)?;

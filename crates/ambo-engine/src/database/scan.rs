@@ -313,6 +313,10 @@ impl TableScan {
     /// One of them, of which these stored columns may be asked for.
     pub(super) fn morsel_with(&self, unit: usize, needed: &[bool]) -> Result<Option<Morsel<'_>>> {
         debug_assert_eq!(needed.len(), self.schema().types().len(), "asked of each stored column");
+        debug_assert!(
+            self.needed.iter().zip(needed).all(|(asked, given)| *given || !asked),
+            "what the scan asks for is made"
+        );
         match self.units[unit] {
             Unit::Fresh { layer, group } => {
                 let Fresh { layer, hidden } = &self.fresh.layers[layer];
@@ -378,7 +382,12 @@ impl TableScan {
             Ok(())
         };
         let counts = self.fold_units(&units, threads, || 0u64, add)?;
-        Ok(counts.into_iter().sum::<u64>() + counted)
+        let count = counts.into_iter().sum::<u64>() + counted;
+        debug_assert!(
+            count <= self.columns.live_rows() - self.fresh.replaced.count() + self.fresh_rows(),
+            "no more rows are selected than there are"
+        );
+        Ok(count)
     }
 
     /// The rows that bitmap indexes count, and the units of the others.

@@ -42,6 +42,7 @@ impl Snapshot {
             let version = engine.versions.load_full();
             (version.compacted.max(version.since) <= at).then_some(version)
         });
+        assert_shows(&version, at);
         Self { engine: engine.clone(), at, version, own: BTreeMap::new() }
     }
 
@@ -53,6 +54,7 @@ impl Snapshot {
 
     /// Reads from another version, of the same moment.
     pub(super) fn set_version(&mut self, version: Arc<DatabaseVersion>) {
+        assert_shows(&version, self.at);
         self.version = version;
     }
 
@@ -185,6 +187,11 @@ impl Drop for Snapshot {
     }
 }
 
+/// That a version may be read at a moment.
+fn assert_shows(version: &DatabaseVersion, at: Timestamp) {
+    debug_assert!(version.compacted <= at, "bases have nothing that is later than who reads them");
+    debug_assert!(version.since <= at, "indexes know the moment of who reads them");
+}
 /// Keeps a snapshot's registration for a cursor that may outlive it.
 struct Pin {
     engine: Arc<Engine>,

@@ -103,6 +103,10 @@ impl RowFormat {
         }
         let mut out = Vec::new();
         self.keys.encode(&columns, &mut out).map_err(|error| self.in_key(error))?;
+        debug_assert!(
+            self.keys.decode(&out).is_ok_and(|read| read.len() == columns.len()),
+            "a key is read as it was written"
+        );
         Ok(out)
     }
 
@@ -110,6 +114,10 @@ impl RowFormat {
     pub fn key_prefix(&self, values: &[Datum]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
         let refs: Vec<_> = values.iter().map(DatumRef::from).collect();
         let range = self.keys.prefix_range(&refs).map_err(|error| self.in_key(error))?;
+        debug_assert!(
+            range.upper.as_ref().is_none_or(|upper| range.lower < *upper),
+            "keys that begin so lie between the bounds"
+        );
         Ok((range.lower, range.upper))
     }
 

@@ -296,6 +296,10 @@ impl Transaction {
         entries: Vec<EntryWrite>,
     ) -> Result<()> {
         let of_entries: usize = entries.iter().map(EntryWrite::bytes).sum();
+        debug_assert!(
+            entries.iter().all(|entry| entry.index != table),
+            "entries are of indexes, not of the table"
+        );
         check_size(
             self.writes.bytes() + key.len() + record.bytes.len() + of_entries,
             self.engine().options.transaction_bytes_max,
@@ -349,6 +353,7 @@ impl Transaction {
     pub(super) fn lock_table(&mut self, table: TableId) -> Result<()> {
         let hash = Engine::table_hash(table);
         if self.engine().acquire_table(hash, self.owner, self.lock_timeout)? {
+            debug_assert!(!self.locks.contains(&hash), "a lock is taken once");
             self.locks.push(hash);
         }
         Ok(())
@@ -422,6 +427,11 @@ impl Transaction {
         self.writes.rollback_to(savepoint.writes);
         let undefined = self.own.truncate(savepoint.definitions);
         let shown = self.show_ranges(savepoint.ranges)?;
+        debug_assert_eq!(
+            (self.own.len(), self.ranges.len()),
+            (savepoint.definitions, savepoint.ranges),
+            "what came after a savepoint is taken back"
+        );
         if let Some(version) = shown.or(undefined) {
             self.snapshot.set_version(version);
         }

@@ -90,7 +90,7 @@ impl Gathered {
             let (at, len) = (span.at as usize, span.key as usize + span.value_len());
             chunk.bytes.extend_from_slice(&self.bytes[at..at + len]);
         }
-        debug_assert!(chunk.is_in_order());
+        debug_assert!(chunk.is_in_order(), "entries are sorted by their keys");
         debug_assert_eq!(chunk.bytes.len(), self.bytes.len(), "all that was gathered");
         order.clear();
         self.order = order;
@@ -158,6 +158,10 @@ impl Chunk {
                 _ => high = middle,
             }
         }
+        debug_assert!(
+            (low == 0 || self.key(low - 1) < key) && (low == self.len() || self.key(low) >= key),
+            "keys before a bound are less, and no others"
+        );
         low
     }
 

@@ -40,6 +40,10 @@ impl<'c> Entries<'c> {
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
     ) -> Result<Self> {
+        debug_assert!(
+            lower.zip(upper).is_none_or(|(lower, upper)| lower < upper),
+            "a range begins before it ends"
+        );
         match lower {
             Some(lower) => cursor.seek_ge(lower)?,
             None => cursor.seek_first()?,

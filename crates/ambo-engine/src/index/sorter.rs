@@ -242,6 +242,10 @@ impl EntryGatherer<'_> {
         let EntrySorter { store, sorted, .. } = self.sorter;
         let inputs = self.chunks.iter().map(|chunk| Entries::of_chunk(chunk, None, None)).collect();
         let SortedEntries { meta, pages, twice } = build(store, inputs, &AtomicBool::new(false))?;
+        debug_assert!(
+            meta.rows <= self.chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>(),
+            "nothing comes that was not gathered"
+        );
         self.chunks.clear();
         let mut sorted = sorted.lock();
         sorted.trees.trees.push((meta, pages));

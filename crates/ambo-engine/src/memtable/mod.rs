@@ -102,6 +102,7 @@ impl Memtable {
     /// empty.
     #[must_use]
     pub fn with_journal(self) -> Self {
+        assert!(self.is_empty(), "a journal knows all rows from the first on");
         Self { journal: Some(Journal::default()), ..self }
     }
 
@@ -181,7 +182,9 @@ impl Memtable {
         at: Timestamp,
         version: Option<Version<'d>>,
     ) -> Option<Version<'d>> {
-        match self.ranges.deleted(key, at) {
+        let deleted = self.ranges.deleted(key, at);
+        debug_assert!(deleted.is_none_or(|deleted| deleted <= at), "a snapshot sees no later deletion");
+        match deleted {
             Some(timestamp) if version.is_none_or(|version| version.timestamp < timestamp) => {
                 Some(Version { timestamp, record: Record::TOMBSTONE })
             }
@@ -198,6 +201,10 @@ impl Memtable {
     pub fn get(&self, key: &[u8], at: Timestamp) -> Option<Version<'_>> {
         let row = self.tree.find(key);
         let version = row.and_then(|row| row::version_at(&self.tree.arena, row, at));
+        debug_assert!(
+            version.is_none_or(|version| version.timestamp <= at),
+            "a snapshot sees no later version"
+        );
         self.under_ranges(key, at, version)
     }
 
@@ -237,6 +244,7 @@ impl Memtable {
             }
             rows.push((key_head(self.tree.key(row)), row));
         }
+        debug_assert!(from <= next, "who goes on does not go back");
         Some(Written { memtable: self, rows, next })
     }
 
@@ -323,6 +331,8 @@ impl Inserter<'_> {
                 }
             };
         let before = memtable.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
+        debug_assert!(before / ONE_ROW <= before % ONE_ROW, "each row has a version");
+        debug_assert!(before % ONE_ROW < ONE_ROW - 1, "the count of versions does not run into that of rows");
         if let Some(journal) = &memtable.journal {
             journal.note((before % ONE_ROW) as usize, row);
         }
@@ -355,6 +365,10 @@ impl<'d> Written<'d> {
         let key = |row: At<Row>| tree.key(row);
         self.rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
         self.rows.dedup_by(|a, b| a.1 == b.1);
+        debug_assert!(
+            self.rows.is_sorted_by(|a, b| key(a.1) < key(b.1)),
+            "each row comes once, in the order of keys"
+        );
         self.rows.into_iter().map(move |(_, row)| (key(row), row::versions(&tree.arena, row)))
     }
 }

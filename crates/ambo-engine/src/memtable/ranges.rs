@@ -87,6 +87,9 @@ impl Ranges {
             let before = fragments.insert(lower, fragment);
             debug_assert!(before.is_none(), "fragments do not overlap");
         }
+        if cfg!(debug_assertions) {
+            verify(&fragments, lower, upper);
+        }
         self.count.fetch_add(1, Ordering::Release);
     }
 
@@ -135,6 +138,21 @@ impl Ranges {
     }
 }
 
+/// That the fragments of a range are in order, and have the commits that deleted them.
+fn verify(fragments: &Fragments, lower: &[u8], upper: Option<&[u8]>) {
+    let inside = (Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded));
+    let mut end = lower;
+    for (lower, fragment) in fragments.range::<[u8], _>(inside) {
+        assert_eq!(end, &**lower, "a range that was deleted has no gaps");
+        assert!(is_below(lower, fragment.upper.as_deref()), "a fragment has keys");
+        assert!(
+            !fragment.commits.is_empty() && fragment.commits.is_sorted_by(|one, next| one < next),
+            "commits that deleted a fragment ascend"
+        );
+        end = fragment.upper.as_deref().unwrap_or_default();
+    }
+    assert_eq!(end, upper.unwrap_or_default(), "a range ends where it was to end");
+}
 /// The fragment that a key is in.
 fn find<'f>(fragments: &'f Fragments, key: &[u8]) -> Option<(&'f [u8], &'f Fragment)> {
     let below = (Bound::Unbounded, Bound::Included(key));

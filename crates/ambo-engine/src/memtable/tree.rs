@@ -152,6 +152,11 @@ impl Tree {
         let child_version = self.arena.get(child).lock.read();
         // Had the child been split before its version was read, the parent would have changed before that.
         inner.node.lock.check(version)?;
+        debug_assert_eq!(
+            self.arena.get(child).level() + 1,
+            inner.node.level(),
+            "children are one level below"
+        );
         Ok((child, child_version))
     }
 
@@ -367,6 +372,8 @@ impl Tree {
 
     /// Makes `right` reachable. REQUIRES: the locks of the node and of its parent, which is not full.
     fn publish_split(&self, visit: &Visit<'_>, root: At<Inner>, separator: At<Row>, right: At<Node>) {
+        debug_assert_eq!(root.is_null(), visit.parent.is_some(), "a split of the root makes a new one");
+        debug_assert_eq!(self.arena.get(right).level(), visit.node.level(), "both halves are of one level");
         match visit.parent {
             Some((parent, _, index)) => parent.insert(&self.arena, index, separator, right),
             None => {

@@ -185,6 +185,10 @@ impl Pipeline {
                     let _: bool = self.publisher.wait(oldest);
                 });
             } else {
+                debug_assert!(
+                    self.publisher.published() <= sequencer.last,
+                    "what is published was sequenced"
+                );
                 return sequencer;
             }
         }

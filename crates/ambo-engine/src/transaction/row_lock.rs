@@ -115,7 +115,7 @@ impl RowLocks {
         let mut state = self.state.lock();
         for hash in hashes {
             let owner = state.owner_of.remove(&hash);
-            debug_assert_eq!(owner, Some(me));
+            debug_assert_eq!(owner, Some(me), "who has a lock releases it");
             self.held.fetch_sub(1, Ordering::Release);
         }
         debug_assert_eq!(self.held.load(Ordering::Relaxed), state.owner_of.len(), "each lock is counted");

@@ -35,6 +35,10 @@ impl Snapshots {
             let at = publisher.published();
             if let Some(view) = view(at) {
                 debug_assert!(at >= self.oldest_hint(), "no snapshot is older than the hint");
+                debug_assert!(
+                    active.last_key_value().is_none_or(|(newest, _)| *newest <= at),
+                    "a snapshot that begins is no older than others"
+                );
                 *active.entry(at).or_insert(0) += 1;
                 return (at, view);
             }

@@ -100,6 +100,7 @@ impl Writes {
             && tree.len() == LIST_MIN
         {
             *self = Self::Listed(Arc::new(WriteList::new(std::mem::take(Arc::make_mut(tree)))));
+            assert_eq!(self.len(), LIST_MIN, "a list has the writes of the tree");
         }
         before
     }
@@ -159,7 +160,9 @@ impl WriteSet {
         let added = record.as_ref().map_or(0, size);
         let remembered = (log && self.savepoints).then(|| key.clone());
         let before = self.tables.entry(table).or_default().replace(key, record);
-        self.bytes = self.bytes + added - before.as_ref().map_or(0, size);
+        let removed = before.as_ref().map_or(0, size);
+        assert!(removed <= self.bytes + added, "what is replaced was counted when it was written");
+        self.bytes = self.bytes + added - removed;
         if let Some(key) = remembered {
             self.undo.push(Undo { table, key, before });
         }
