@@ -21,7 +21,7 @@ use std::{
 use ambo_base::BaseOps;
 use parking_lot::Mutex;
 
-use super::{engine::Engine, fresh::Request, snapshot::Snapshot};
+use super::{engine::Engine, fresh::FreshRequest, snapshot::Snapshot};
 
 /// With fewer rows to add to the layers that are there, none are made ahead.
 pub(super) const WRITES_MIN: usize = 1 << 9;
@@ -123,7 +123,7 @@ impl Engine {
             let demand = &table.shared.fresh.demand;
             let (Some(columns), Some(needed)) = (table.base.columns(), demand.columns()) else { continue };
             some = true;
-            let request = Request {
+            let request = FreshRequest {
                 table,
                 id: *id,
                 columns,

@@ -18,7 +18,7 @@ use ambo_base::{
 use ambo_types::{Result, TableDefinition, id::TableId};
 
 use super::{
-    find::{Fetch, View},
+    find::{Fetch, ReadView},
     path::{Path, paths},
     scan::{ScanPlan, TableScan, stored_filters},
     scanned::ScannedRows,
@@ -59,7 +59,7 @@ pub(super) enum Way {
 
 /// How to get at the rows of a table that answer filters with yes.
 pub(super) fn choose(
-    view: &dyn View,
+    view: &dyn ReadView,
     id: TableId,
     definition: &TableDefinition,
     filters: &[Filter],
@@ -83,7 +83,7 @@ pub(super) fn choose(
 }
 
 /// By one of these paths, which ascend by their counts, by several, or by a look at each row.
-fn by_rows(view: &dyn View, id: TableId, mut counted: Vec<(u64, Path)>) -> Result<Fetch> {
+fn by_rows(view: &dyn ReadView, id: TableId, mut counted: Vec<(u64, Path)>) -> Result<Fetch> {
     debug_assert!(counted.is_sorted_by_key(|(count, _)| *count), "paths ascend by their counts");
     let all = Path::Keys { lower: Vec::new(), upper: None };
     let Some(&(best, _)) = counted.first() else { return all.source(view, id) };
@@ -130,7 +130,7 @@ fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
 
 /// Conditions on a column table.
 struct Question<'a> {
-    view: &'a dyn View,
+    view: &'a dyn ReadView,
     id: TableId,
     definition: &'a TableDefinition,
     table: &'a TableVersion,

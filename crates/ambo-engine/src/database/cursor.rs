@@ -20,18 +20,18 @@ use crate::{
 };
 
 /// The rows of a cursor from the first to the last.
-pub(super) struct Rows {
+pub(super) struct CursorStream {
     cursor: MergedCursor,
     started: bool,
 }
 
-impl Rows {
+impl CursorStream {
     pub fn new(cursor: MergedCursor) -> Self {
         Self { cursor, started: false }
     }
 }
 
-impl RowStream for Rows {
+impl RowStream for CursorStream {
     fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
         let there = match self.started {
             true => self.cursor.next()?,

@@ -29,7 +29,7 @@ const BATCH_ROWS_MAX: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// A view of tables at one moment.
-pub(super) trait View: Sync {
+pub(super) trait ReadView: Sync {
     fn version(&self) -> &Arc<DatabaseVersion>;
     /// The rows of some keys, each of which is there once. Columns that are not `picked` may be NULL.
     fn rows(&self, table: TableId, keys: &[Vec<u8>], picked: Option<&[bool]>)
@@ -46,7 +46,7 @@ pub(super) trait View: Sync {
     fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan>;
 }
 
-impl View for Snapshot {
+impl ReadView for Snapshot {
     fn version(&self) -> &Arc<DatabaseVersion> {
         Self::version(self)
     }
@@ -76,7 +76,7 @@ impl View for Snapshot {
     }
 }
 
-impl View for Transaction {
+impl ReadView for Transaction {
     fn version(&self) -> &Arc<DatabaseVersion> {
         self.snapshot().version()
     }
@@ -115,30 +115,30 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Invalid`] for filters that do not fit their columns.
     pub fn find_rows(&self, table: TableId, filters: &[Filter]) -> Result<FoundRows<'_>> {
-        FoundRows::new(Moment::Borrowed(self), table, filters)
+        FoundRows::new(HeldView::Borrowed(self), table, filters)
     }
 
     /// As [`Snapshot::find_rows`], keeping the snapshot.
     pub fn into_rows(self, table: TableId, filters: &[Filter]) -> Result<FoundRows<'static>> {
-        FoundRows::new(Moment::Own(Box::new(self)), table, filters)
+        FoundRows::new(HeldView::Own(Box::new(self)), table, filters)
     }
 }
 
 impl Transaction {
     /// As [`Snapshot::find_rows`], with what this transaction wrote so far.
     pub fn find_rows(&self, table: TableId, filters: &[Filter]) -> Result<FoundRows<'_>> {
-        FoundRows::new(Moment::Borrowed(self), table, filters)
+        FoundRows::new(HeldView::Borrowed(self), table, filters)
     }
 }
 
 /// The view that rows are read in.
-enum Moment<'v> {
+enum HeldView<'v> {
     Own(Box<Snapshot>),
-    Borrowed(&'v dyn View),
+    Borrowed(&'v dyn ReadView),
 }
 
-impl Moment<'_> {
-    fn view(&self) -> &dyn View {
+impl HeldView<'_> {
+    fn view(&self) -> &dyn ReadView {
         match self {
             Self::Own(snapshot) => &**snapshot,
             Self::Borrowed(view) => *view,
@@ -166,7 +166,7 @@ pub(super) enum Fetch {
 
 /// Rows that answer all filters with yes.
 pub struct FoundRows<'v> {
-    moment: Moment<'v>,
+    moment: HeldView<'v>,
     table: TableId,
     /// Asks rows whether they are meant; of no columns.
     reader: RowReader,
@@ -188,7 +188,7 @@ struct RowsAsked {
 pub type FoundRow = WholeRow;
 
 impl<'v> FoundRows<'v> {
-    fn new(moment: Moment<'v>, table: TableId, filters: &[Filter]) -> Result<Self> {
+    fn new(moment: HeldView<'v>, table: TableId, filters: &[Filter]) -> Result<Self> {
         let version = moment.view().version();
         version.table(table)?;
         let definition = version.catalog.table(table).expect("the table is there");
@@ -196,7 +196,7 @@ impl<'v> FoundRows<'v> {
         Self::with_way(moment, table, filters, way)
     }
 
-    fn with_way(moment: Moment<'v>, table: TableId, filters: &[Filter], way: Way) -> Result<Self> {
+    fn with_way(moment: HeldView<'v>, table: TableId, filters: &[Filter], way: Way) -> Result<Self> {
         let definition = moment.view().version().catalog.table(table).expect("the table is there");
         let schema = ColumnSchema::new(definition)?;
         let reader = RowReader::new(&schema, &[], &stored_filters(definition, &schema, filters)?)?;
@@ -258,7 +258,7 @@ impl<'v> FoundRows<'v> {
 impl FoundRows<'static> {
     /// By a way that is chosen already.
     pub(super) fn by_way(snapshot: Snapshot, table: TableId, filters: &[Filter], way: Way) -> Result<Self> {
-        Self::with_way(Moment::Own(Box::new(snapshot)), table, filters, way)
+        Self::with_way(HeldView::Own(Box::new(snapshot)), table, filters, way)
     }
 }
 
@@ -284,7 +284,7 @@ impl Fetch {
     }
 
     /// The next rows on the way, which the conditions may leave out; none behind the last.
-    fn fetch(&mut self, view: &dyn View, table: TableId, wanted: &RowsAsked) -> Result<Vec<FoundRow>> {
+    fn fetch(&mut self, view: &dyn ReadView, table: TableId, wanted: &RowsAsked) -> Result<Vec<FoundRow>> {
         match self {
             Self::Walk { cursor, lower, upper, started } => {
                 let mut batch = Vec::new();
@@ -338,7 +338,7 @@ impl Fetch {
 
 /// The rows that an index names.
 fn look_up(
-    view: &dyn View,
+    view: &dyn ReadView,
     table: TableId,
     keys: Vec<Vec<u8>>,
     wanted: &RowsAsked,

@@ -174,7 +174,7 @@ impl FreshCache {
 }
 
 /// What layers are made for.
-pub(super) struct Request<'a> {
+pub(super) struct FreshRequest<'a> {
     pub table: &'a TableVersion,
     pub id: TableId,
     pub columns: &'a ColumnSet,
@@ -185,7 +185,7 @@ pub(super) struct Request<'a> {
     pub bytes_max: usize,
 }
 
-impl Request<'_> {
+impl FreshRequest<'_> {
     /// Begins a layer of which up to so many bytes may be whole rows.
     fn builder(&self, room: usize, instead: &[&FreshLayer]) -> FreshBuilder<'_> {
         FreshBuilder::new(self.columns.schema(), self.needed, room, instead)

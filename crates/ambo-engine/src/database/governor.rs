@@ -23,12 +23,12 @@ pub struct Governor {
     used: AtomicUsize,
     active: AtomicUsize,
     frozen: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<GovernorState>,
     relieved: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct GovernorState {
     /// Delays not slept yet, in seconds.
     debt: f64,
     /// Why the last flush failed; cleared by one that succeeds.

@@ -31,14 +31,14 @@ pub struct IndexScan {
     /// The values as bytes, where others may share their hash.
     wanted: Option<Vec<u8>>,
     /// What was done last.
-    state: State,
+    state: ScanState,
     /// Whether from the last to the first.
     is_backward: bool,
     key: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScanState {
     Before,
     On,
     Behind,
@@ -47,7 +47,7 @@ enum State {
 impl IndexScan {
     fn new(index: Arc<TableIndex>, cursor: Cursor, range: KeyRange, wanted: Option<Vec<u8>>) -> Self {
         debug_assert!(index.is_ready(), "an index is asked once it has all entries");
-        Self { index, cursor, range, wanted, state: State::Before, is_backward: false, key: Vec::new() }
+        Self { index, cursor, range, wanted, state: ScanState::Before, is_backward: false, key: Vec::new() }
     }
 
     /// The table whose rows it finds.
@@ -58,7 +58,7 @@ impl IndexScan {
     /// The same rows from the last to the first. To be called before the first step.
     #[must_use]
     pub fn rev(mut self) -> Self {
-        assert!(self.state == State::Before, "a scan is turned before its first step");
+        assert!(self.state == ScanState::Before, "a scan is turned before its first step");
         self.is_backward = !self.is_backward;
         self
     }
@@ -67,23 +67,23 @@ impl IndexScan {
     /// [`IndexScan::is_meant`] tells.
     pub fn next_key(&mut self) -> Result<Option<&[u8]>> {
         let there = match self.state {
-            State::Before => {
+            ScanState::Before => {
                 let last = self.range.upper.as_deref().map_or(Seek::Last, Seek::Lt);
                 self.cursor.seek(if self.is_backward { last } else { Seek::Ge(&self.range.lower) })?
             }
-            State::On if self.is_backward => self.cursor.prev()?,
-            State::On => self.cursor.next()?,
-            State::Behind => false,
+            ScanState::On if self.is_backward => self.cursor.prev()?,
+            ScanState::On => self.cursor.next()?,
+            ScanState::Behind => false,
         };
         let within = |key: &[u8]| {
             let is_below = self.range.upper.as_deref().is_none_or(|upper| key < upper);
             is_below && *self.range.lower <= *key
         };
         if !there || !within(self.cursor.key()) {
-            self.state = State::Behind;
+            self.state = ScanState::Behind;
             return Ok(None);
         }
-        self.state = State::On;
+        self.state = ScanState::On;
         self.key.clear();
         let (key, value) = self.cursor.row()?;
         self.key.extend_from_slice(self.index.format.row_key(key, value)?);

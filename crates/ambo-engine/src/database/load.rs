@@ -76,11 +76,11 @@ pub(super) struct Shared {
     rows: AtomicU64,
     /// What becomes known with the rows, in the same moment.
     pub(super) told: Mutex<Option<Object>>,
-    state: Mutex<State>,
+    state: Mutex<LoadState>,
 }
 
 #[derive(Default)]
-struct State {
+struct LoadState {
     writers_begun: u64,
     writers_open: u64,
     /// A writer did not come to its end, so rows are missing.
@@ -227,7 +227,7 @@ impl ColumnLoad {
 
 impl Shared {
     /// Every writer may have the same.
-    fn share_budget(&self, state: &State) {
+    fn share_budget(&self, state: &LoadState) {
         let share = self.options.memory_bytes / state.writers_open.max(1);
         self.budget.store(share, Ordering::Relaxed);
     }

@@ -12,7 +12,7 @@ use ambo_types::{Error, Result, TableDefinition, id::TableId};
 
 use super::{
     cursor::Seek,
-    find::{Fetch, View},
+    find::{Fetch, ReadView},
     index_scan::IndexRange,
     indexes::TableIndex,
 };
@@ -22,7 +22,7 @@ const LISTED_MAX: usize = 1000;
 
 /// All paths that the filters leave, one for the key and for each index that they say something of.
 pub(super) fn paths(
-    view: &dyn View,
+    view: &dyn ReadView,
     id: TableId,
     definition: &TableDefinition,
     filters: &[Filter],
@@ -186,7 +186,7 @@ impl Leading {
 }
 
 impl Path {
-    pub(super) fn count(&self, view: &dyn View, table: TableId) -> Result<u64> {
+    pub(super) fn count(&self, view: &dyn ReadView, table: TableId) -> Result<u64> {
         match self {
             Self::Keys { lower, upper } => view.count_in(table, lower, upper.as_deref()),
             Self::Index { index, range } => {
@@ -206,7 +206,7 @@ impl Path {
         })
     }
 
-    pub(super) fn source(self, view: &dyn View, table: TableId) -> Result<Fetch> {
+    pub(super) fn source(self, view: &dyn ReadView, table: TableId) -> Result<Fetch> {
         match self {
             Self::Keys { lower, upper } => {
                 let cursor = view.rows_in(table, &lower, upper.as_deref())?;
@@ -227,7 +227,7 @@ impl Path {
     }
 
     /// The keys of all rows on the path, in order.
-    pub(super) fn keys(self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn keys(self, view: &dyn ReadView, table: TableId) -> Result<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
         self.source(view, table)?.append_keys(view, table, &mut keys)?;
         keys.sort_unstable();
@@ -236,7 +236,7 @@ impl Path {
 }
 
 impl Fetch {
-    fn append_keys(self, view: &dyn View, table: TableId, keys: &mut Vec<Vec<u8>>) -> Result<()> {
+    fn append_keys(self, view: &dyn ReadView, table: TableId, keys: &mut Vec<Vec<u8>>) -> Result<()> {
         match self {
             Self::Walk { mut cursor, lower, upper, .. } => {
                 let mut there = cursor.seek(Seek::Ge(&lower))?;

@@ -20,7 +20,7 @@ use super::{
     blobs::read_whole,
     checkpoint::Turnover,
     commit::check_row,
-    cursor::{Cover, MergedCursor, Rows},
+    cursor::{Cover, CursorStream, MergedCursor},
     engine::{Engine, NEWEST},
     relocate::members,
     version::TableVersion,
@@ -126,7 +126,7 @@ impl Engine {
             runs: Vec::new(),
             ..old.clone()
         };
-        let mut rows = Rows::new(MergedCursor::new(&compacted, None, NEWEST, Cover::Live));
+        let mut rows = CursorStream::new(MergedCursor::new(&compacted, None, NEWEST, Cover::Live));
         let by_column = reshaped.storage.traits().by_column;
         let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
         let version = self.current();

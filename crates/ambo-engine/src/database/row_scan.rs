@@ -52,11 +52,11 @@ pub struct RowScan {
     /// Rows of a unit, if not as many as usual.
     unit_rows: Option<u64>,
     path: String,
-    source: Rows,
+    source: RowOrigin,
 }
 
 /// Where rows come from.
-enum Rows {
+enum RowOrigin {
     Range {
         layers: Box<Layers>,
         range: KeyBounds,
@@ -89,11 +89,13 @@ impl Snapshot {
     ) -> Result<RowScan> {
         let mut scan = RowScan::new(self, table, plan)?;
         match &mut scan.source {
-            Rows::Range { range, .. } => {
+            RowOrigin::Range { range, .. } => {
                 *range = KeyBounds { lower: lower.to_vec(), upper: upper.map(<[u8]>::to_vec) };
                 Ok(scan)
             }
-            Rows::Found(_) => Err(Error::Invalid("a range of keys of what is not stored as rows".into())),
+            RowOrigin::Found(_) => {
+                Err(Error::Invalid("a range of keys of what is not stored as rows".into()))
+            }
         }
     }
 }
@@ -113,12 +115,12 @@ impl RowScan {
                 let Fetch::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
                 let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.timestamp()));
                 let range = KeyBounds { lower, upper };
-                (path, Rows::Range { layers, range, cuts: OnceLock::new() })
+                (path, RowOrigin::Range { layers, range, cuts: OnceLock::new() })
             }
             way => {
                 let found = FoundRows::by_way(snapshot.clone(), table, &plan.filters, way)?;
                 let found = found.picking(slots(&schema, &columns, &filters));
-                (found.path(), Rows::Found(Mutex::new(Some(Box::new(found)))))
+                (found.path(), RowOrigin::Found(Mutex::new(Some(Box::new(found)))))
             }
         };
         Ok(Self {
@@ -148,17 +150,17 @@ impl RowScan {
 
     /// Whether rows come in the order of their stored keys, unit after unit and within each.
     pub fn is_in_order(&self) -> bool {
-        matches!(self.source, Rows::Range { .. })
+        matches!(self.source, RowOrigin::Range { .. })
     }
 
     /// About how many units there will be; quicker to say than how many there are.
     pub fn units_about(&self) -> Result<usize> {
         match &self.source {
-            Rows::Range { layers, range, .. } => {
+            RowOrigin::Range { layers, range, .. } => {
                 let rows = rows_about(layers, range)?;
                 Ok((rows / self.unit_rows.unwrap_or(part_rows(rows))).max(1) as usize)
             }
-            Rows::Found(_) => Ok(1),
+            RowOrigin::Found(_) => Ok(1),
         }
     }
 
@@ -172,7 +174,7 @@ impl RowScan {
     /// # Panics
     /// If there is no such unit.
     pub fn unit_bounds(&self, unit: usize) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
-        let Rows::Range { range, .. } = &self.source else { return Ok((Vec::new(), None)) };
+        let RowOrigin::Range { range, .. } = &self.source else { return Ok((Vec::new(), None)) };
         let cuts = self.cuts()?;
         assert!(unit <= cuts.len(), "no such unit");
         let lower = unit.checked_sub(1).map_or(&range.lower, |before| &cuts[before]);
@@ -181,7 +183,7 @@ impl RowScan {
 
     /// The keys between units.
     fn cuts(&self) -> Result<&[Vec<u8>]> {
-        let Rows::Range { layers, range, cuts: known } = &self.source else { return Ok(&[]) };
+        let RowOrigin::Range { layers, range, cuts: known } = &self.source else { return Ok(&[]) };
         if let Some(cuts) = known.get() {
             return Ok(cuts);
         }
@@ -208,14 +210,14 @@ impl RowScan {
     /// If there is no such unit.
     pub fn unit(self: &Arc<Self>, unit: usize, more: &[Filter]) -> Result<UnitRows> {
         match &self.source {
-            Rows::Range { range, .. } => {
+            RowOrigin::Range { range, .. } => {
                 let cuts = self.cuts()?;
                 assert!(unit <= cuts.len(), "no such unit");
                 let lower = unit.checked_sub(1).map_or(&range.lower, |before| &cuts[before]);
                 let upper = cuts.get(unit).or(range.upper.as_ref());
                 self.range(lower, upper.map(Vec::as_slice), more)
             }
-            Rows::Found(kept) => {
+            RowOrigin::Found(kept) => {
                 assert!(unit == 0, "no such unit");
                 let kept = kept.lock().take();
                 let found = match kept {
@@ -234,13 +236,13 @@ impl RowScan {
     /// All rows, as if they were one unit.
     pub fn all(self: &Arc<Self>) -> Result<UnitRows> {
         match &self.source {
-            Rows::Range { range, .. } => self.range(&range.lower, range.upper.as_deref(), &[]),
-            Rows::Found(_) => self.unit(0, &[]),
+            RowOrigin::Range { range, .. } => self.range(&range.lower, range.upper.as_deref(), &[]),
+            RowOrigin::Found(_) => self.unit(0, &[]),
         }
     }
 
     fn range(self: &Arc<Self>, lower: &[u8], upper: Option<&[u8]>, more: &[Filter]) -> Result<UnitRows> {
-        let Rows::Range { layers, .. } = &self.source else { unreachable!("asked of ranges only") };
+        let RowOrigin::Range { layers, .. } = &self.source else { unreachable!("asked of ranges only") };
         let filters: Vec<_> = self.filters.iter().chain(more).cloned().collect();
         let reader = RowReader::new(&self.schema, &self.columns, &filters)?;
         // What is asked of the key later may leave less of the range.

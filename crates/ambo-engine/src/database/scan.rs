@@ -16,7 +16,7 @@ use ambo_types::{
 
 use super::{
     ahead::WRITES_MIN,
-    fresh::{AllFresh, Fresh, Request},
+    fresh::{AllFresh, Fresh, FreshRequest},
     snapshot::Snapshot,
     version::DatabaseVersion,
 };
@@ -156,7 +156,7 @@ impl TableScan {
         };
         let needed: Vec<bool> = (0..schema.types().len()).map(asked).collect();
         let bytes_max = columns.memory().fresh_most();
-        let request = Request { table, id, columns, at, needed: &needed, bytes_max };
+        let request = FreshRequest { table, id, columns, at, needed: &needed, bytes_max };
         let mut scan = Self {
             columns: columns.clone(),
             fresh: request.layers(own)?,

@@ -10,7 +10,7 @@ use ambo_base::column::RowKeys;
 use ambo_types::{Error, Result, id::TableId};
 
 use super::{
-    find::{FoundRow, View},
+    find::{FoundRow, ReadView},
     scan::{TableScan, UnitRowsIn},
 };
 
@@ -54,7 +54,7 @@ impl ScannedRows {
     }
 
     /// The next rows; none behind the last. REQUIRES: the view of the scan.
-    pub(super) fn next_rows(&mut self, view: &dyn View, table: TableId) -> Result<Vec<FoundRow>> {
+    pub(super) fn next_rows(&mut self, view: &dyn ReadView, table: TableId) -> Result<Vec<FoundRow>> {
         while self.left.is_empty() {
             if self.next_unit == self.scan.units() {
                 return Ok(Vec::new());

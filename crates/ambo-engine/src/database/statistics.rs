@@ -75,14 +75,14 @@ pub struct Samples(Mutex<HashMap<usize, (u64, u64)>>);
 impl Snapshot {
     /// Statistics of a table. Takes microseconds for most tables, some milliseconds at most.
     pub fn statistics(&self, table: TableId) -> Result<TableStatistics> {
-        Request::new(self.version(), table, self.timestamp())?.statistics(self.own(table))
+        StatisticsRequest::new(self.version(), table, self.timestamp())?.statistics(self.own(table))
     }
 
     /// About how many different values a column of a column table has: from a sample of its blocks, which is remembered until the table has
     /// grown or shrunk by a tenth, and is among [`Snapshot::statistics`] then. None if nothing is compacted, and in a table of other
     /// storage.
     pub fn sample_distinct(&self, table: TableId, column: usize) -> Result<Option<u64>> {
-        Request::new(self.version(), table, self.timestamp())?.sample_distinct(column)
+        StatisticsRequest::new(self.version(), table, self.timestamp())?.sample_distinct(column)
     }
 }
 
@@ -91,7 +91,8 @@ impl Transaction {
     pub fn statistics(&self, table: TableId) -> Result<TableStatistics> {
         let snapshot = self.snapshot();
         let own = self.own_writes(table);
-        let mut found = Request::new(snapshot.version(), table, snapshot.timestamp())?.statistics(own)?;
+        let mut found =
+            StatisticsRequest::new(snapshot.version(), table, snapshot.timestamp())?.statistics(own)?;
         if self.is_serializable() {
             found.blur();
         }
@@ -121,7 +122,7 @@ impl TableStatistics {
 }
 
 /// A table of which something is asked.
-struct Request<'v> {
+struct StatisticsRequest<'v> {
     table: &'v TableVersion,
     definition: &'v Arc<TableDefinition>,
     at: Timestamp,
@@ -137,7 +138,7 @@ struct Newer {
     live: u64,
 }
 
-impl<'v> Request<'v> {
+impl<'v> StatisticsRequest<'v> {
     fn new(version: &'v DatabaseVersion, id: TableId, at: Timestamp) -> Result<Self> {
         let table = version.table(id)?;
         let definition = version.catalog.table(id).ok_or_else(|| {

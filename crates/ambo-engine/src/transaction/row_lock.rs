@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 pub type OwnerId = u64;
 
 #[derive(Default)]
-struct State {
+struct LockState {
     owner_of: HashMap<u64, OwnerId>,
     /// Which lock a transaction waits for.
     waits_for: HashMap<OwnerId, u64>,
@@ -29,7 +29,7 @@ struct State {
 pub struct RowLocks {
     /// How many locks are held; commits look at nothing else while it is zero.
     held: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<LockState>,
     released: Condvar,
 }
 
@@ -96,7 +96,7 @@ impl RowLocks {
         }
     }
 
-    fn closes_circle(state: &State, mut owner: OwnerId, me: OwnerId) -> bool {
+    fn closes_circle(state: &LockState, mut owner: OwnerId, me: OwnerId) -> bool {
         // The chain is no longer than the number of waiters: each waits for one lock.
         for _ in 0..=state.waits_for.len() {
             if owner == me {
