@@ -8,7 +8,7 @@ use std::{
 /// The assertions that each crate has at least, outside of tests. These numbers only go up: whoever adds some raises them. The aim is one
 /// in fifty lines of the store.
 const ASSERTIONS: [(&str, usize); 5] =
-    [("ambo-codec", 90), ("ambo-pages", 130), ("ambo-scan", 101), ("ambo-base", 264), ("ambo-engine", 318)];
+    [("ambo-codec", 90), ("ambo-pages", 130), ("ambo-scan", 101), ("ambo-base", 273), ("ambo-engine", 321)];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
