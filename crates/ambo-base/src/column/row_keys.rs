@@ -48,7 +48,13 @@ impl RowKeys {
             .expect("a row is selected");
         let last = word as u32 * 64 + 63 - bits.leading_zeros();
         debug_assert!(first <= last && (last as usize) < morsel.rows(), "rows of the group");
-        Self::of_rows(morsel, schema, &[first, last])
+        let rows = if first == last { &[first][..] } else { &[first, last] };
+        let mut keys = Self::of_rows(morsel, schema, rows)?;
+        if first == last {
+            keys.bytes.extend_from_within(..);
+            keys.ends.push(keys.bytes.len());
+        }
+        Ok(keys)
     }
 
     fn of_rows(morsel: &Morsel<'_>, schema: &ColumnSchema, rows: &[u32]) -> Result<Self> {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::check;
 use crate::engine::{Access, OrFail, Store, Tuning};
-use crate::failure::{CLOSE_IT, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 
 /// Makes `to` a backup of the database in `dir`.
@@ -25,7 +25,7 @@ pub fn backup(dir: &Path, to: &Path, verify: bool, tuning: &Tuning, out: &mut Ou
 /// Opens the database; if another process has it, that one can make the backup.
 fn open(dir: &Path, tuning: &Tuning) -> Result<Store> {
     Store::open(dir, Access::Write, tuning).map_err(|failure| match failure {
-        Failure::Database(text) if text.ends_with(CLOSE_IT) => Failure::Database(format!(
+        Failure::InUse(text) => Failure::InUse(format!(
             "{text}, or have that process make the backup: with BACKUP TO in SQL, or Database::backup_to"
         )),
         failure => failure,

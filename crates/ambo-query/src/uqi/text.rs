@@ -202,7 +202,7 @@ mod tests {
             ("COUNT($key) FROM DATABASE 1 WHERE", "a condition should stand here"),
             ("COUNT($key) FROM DATABASE 1 LIMIT x", "a number should stand behind LIMIT"),
             ("COUNT($key) FROM DATABASE 1 garbage", "the text should end here"),
-            ("COUNT($key) FROM DATABASE 1 WHERE $key = 'x", "the text should end here"),
+            ("COUNT($key) FROM DATABASE 1 WHERE $key = 'x", "a condition should stand here"),
         ] {
             let error = Statement::parse(text).unwrap_err().to_string();
             assert!(error.contains(what), "{text}: {error}");

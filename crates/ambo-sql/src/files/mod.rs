@@ -6,7 +6,10 @@ mod read;
 mod text;
 mod texts;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ambo_files::{Form, Format, ParquetFile, Reading, Source, paths};
 use datafusion::{
@@ -50,16 +53,23 @@ pub(crate) fn parquet(
     interrupter: &Interrupter,
     patterns: &[String],
 ) -> Result<Arc<dyn TableProvider>> {
-    let mut uuids = Vec::new();
+    let (mut uuids, mut files) = (Vec::new(), Vec::new());
     for pattern in patterns {
-        for path in paths(pattern)? {
+        let found = paths(pattern)?;
+        for path in &found {
             // A folder of files is looked at by who lists it.
             if path.is_file() {
-                uuids.extend(ParquetFile::open(&Source::open(&path)?)?.uuids());
+                uuids.extend(ParquetFile::open(&Source::open(path)?)?.uuids());
             }
         }
+        // Who lists them knows patterns of names in one folder alone.
+        let folder = Path::new(pattern).parent().and_then(Path::to_str).unwrap_or_default();
+        match folder.contains(['*', '?', '[']) {
+            true => files.extend(found.iter().map(|path| path.display().to_string())),
+            false => files.push(pattern.clone()),
+        }
     }
-    interrupter.wait(parquet::table(state, patterns, &uuids))?
+    interrupter.wait(parquet::table(state, &files, &uuids))?
 }
 
 /// Whether a scan is one of files whose columns have the types of who wrote them.

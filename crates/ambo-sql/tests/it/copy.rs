@@ -96,7 +96,6 @@ fn options_have_names_of_duckdb() {
     c.script("create table u (id int primary key, name text)").unwrap();
     assert_eq!(written(&mut c, &format!("copy u from '{}' (format json, array)", at("d.json"))), 2);
     for (options, wrong) in [
-        ("partition_by (id)", "COPY has no option PARTITION_BY"),
         ("format csv, array", "COPY has no option ARRAY"),
         ("format csv, compression lz4", "there is no compression \"lz4\""),
         ("format parquet, compression gzip", "Parquet is compressed by zstd"),

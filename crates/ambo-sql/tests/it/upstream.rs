@@ -28,7 +28,7 @@ const TABLES: [(&str, &str, &str); 6] = [
 ];
 
 /// The guard, a statement, and what is right: a line for each row.
-const FAULTS: [(&str, &str, &str); 25] = [
+const FAULTS: [(&str, &str, &str); 26] = [
     ("guards/lazy", "select id from ratios where y = 0 or x / y = 3 order by id", "2\n3\n4"),
     (
         "guards/lazy",
@@ -80,6 +80,7 @@ const FAULTS: [(&str, &str, &str); 25] = [
     ),
     ("src/numbers/powers.rs", "select power(2e0, log(2e0, -x)) from (values (1e0)) as t(x)", "NaN"),
     ("regexes", "select t ~ '.*' from (values ('a'), (null)) as v(t) where t is null", "NULL"),
+    ("src/numbers/whole_parts.rs", "select ceil(cast(n as decimal(3, 3))) from (values (0.5)) as t(n)", "1"),
     ("rounding", "select n from d where round(n, 1) > n order by n", "1.99\n3.75"),
     ("subquery", "select id from l where exists (select 1 from b where b.id = l.id offset 1)", ""),
     (
