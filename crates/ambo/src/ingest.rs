@@ -70,8 +70,8 @@ pub struct Published {
 }
 
 impl Table {
-    /// Begins, or goes on with, the ingestion of a source of this name: `name`, or `schema.name`. Rows that were pushed and not published by
-    /// a checkpoint before are not there. There is to be one ingest of a name at a time.
+    /// Begins, or goes on with, the ingestion of a source of this name: `name`, or `schema.name`. Rows that were pushed and not published
+    /// by a checkpoint before are not there. There is to be one ingest of a name at a time.
     ///
     /// # Errors
     /// As [`Table::load`].
@@ -113,12 +113,12 @@ impl Ingest {
         IngestWriter { shared: self.shared.clone(), slot }
     }
 
-    /// Publishes all that was pushed before, as one commit that is durable, and `token` in the same moment: both, or neither. Whoever pushes
-    /// meanwhile waits.
+    /// Publishes all that was pushed before, as one commit that is durable, and `token` in the same moment: both, or neither. Whoever
+    /// pushes meanwhile waits.
     ///
     /// # Errors
-    /// As [`Load::finish`], and [`Error::Invalid`] for a token that is too long. After an error of the load nothing of what was pushed since
-    /// the last checkpoint is there, and the ingest is of no use: begin another, which says where to go on.
+    /// As [`Load::finish`], and [`Error::Invalid`] for a token that is too long. After an error of the load nothing of what was pushed
+    /// since the last checkpoint is there, and the ingest is of no use: begin another, which says where to go on.
     pub fn checkpoint(&self, token: &[u8]) -> Result<Published> {
         if token.len() > TOKEN_BYTES_MAX {
             let len = token.len();

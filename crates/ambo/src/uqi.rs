@@ -58,8 +58,8 @@ impl Database {
         self.run_uqi(&view.view(), text, |_, _| Ok((lower, upper)))
     }
 
-    /// The same of the rows from that which `begin` stands on to that before `end`, or to the last. `begin` then stands where `end` does, or
-    /// nowhere: a program goes on from there.
+    /// The same of the rows from that which `begin` stands on to that before `end`, or to the last. `begin` then stands where `end` does,
+    /// or nowhere: a program goes on from there.
     ///
     /// ```
     /// use ambo::{Read, Seek};

@@ -141,7 +141,7 @@ fn a_null_may_come_late() {
         .column_nullable("b", Type::U64)
         .column("c", Type::U8);
     let row = |number: u64| {
-        let value = |column: u64| match number > 10_000 && (number + column) % 3 == 0 {
+        let value = |column: u64| match number > 10_000 && (number + column).is_multiple_of(3) {
             true => Value::Null,
             false => Value::U64(number * 7 + column),
         };

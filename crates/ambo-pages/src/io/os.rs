@@ -301,6 +301,11 @@ impl Clock for OsClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
+
+    #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+    fn wall(&self) -> Duration {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 /// A generator seeded by the system. Not for secrets.

@@ -2,8 +2,8 @@
 //!
 //! 1. A program is an array of instructions of four kinds: halt without match, halt with match, compare a column with a column, compare a
 //!    column with a constant. The first stands at 0, the second at 1, and a program begins at 2.
-//! 2. Each has a pointer to the function that does it, the operands, and two addresses: where to go on if the comparison is false, and if it
-//!    is true. There is no other state than the address.
+//! 2. Each has a pointer to the function that does it, the operands, and two addresses: where to go on if the comparison is false, and if
+//!    it is true. There is no other state than the address.
 //! 3. `a AND b` is `a`, which goes on to `b` where it is true, and to where `b` goes if it is false; so there are only jumps forwards.
 //! 4. A column that may be NULL is asked for that first: its null byte is compared with a constant, bit by bit.
 //! 5. Fields are compared with the layouts when the program is made, and records with their widths when it runs, not with each instruction.

@@ -11,8 +11,8 @@
 //!
 //! # Rules
 //! 1. What is read is of one moment: a snapshot, or what a transaction sees.
-//! 2. Aggregates read columns by batches, in parts that threads take; what keys and inner pages know is asked of them: COUNT and SUM of keys,
-//!    MIN, MAX, TOP and BOTTOM of keys.
+//! 2. Aggregates read columns by batches, in parts that threads take; what keys and inner pages know is asked of them: COUNT and SUM of
+//!    keys, MIN, MAX, TOP and BOTTOM of keys.
 //! 3. Sums are exact, and an error if they do not fit 64 bits; of no rows there is no average, no least and no greatest value.
 //! 4. DISTINCT passes over further rows of a key. That is not SQL's, but upscaledb's meaning. TOP and BOTTOM then have each value once.
 //! 5. NULL is no number: SUM, AVERAGE, MIN, MAX, TOP and BOTTOM pass over it; COUNT and VALUE do not.
