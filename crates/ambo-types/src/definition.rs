@@ -110,6 +110,15 @@ impl Column {
         self.default_expression.as_deref()?.strip_prefix(GENERATED)?.strip_suffix(STORED)
     }
 
+    /// What to call it in messages: its name, or what it is computed from where SQL made it for an index, under a name that begins with a
+    /// character that is not seen.
+    pub fn title(&self) -> &str {
+        match self.generated() {
+            Some(expression) if self.name.starts_with('\u{2060}') => expression,
+            _ => &self.name,
+        }
+    }
+
     /// Whether a stored value is one that it means. Whether it may be NULL is left to others.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ impl EntryFormat {
             });
             let key = KeyColumn::new(column.kind);
             spec.push(if column.nullable { key.nullable() } else { key });
-            columns.push(column.name.clone());
+            columns.push(column.title().to_owned());
         }
         spec.push(KeyColumn::new(Type::Binary));
         let invalid = |error: ambo_codec::Error| Error::Invalid(format!("index \"{name}\": {error}"));
