@@ -361,9 +361,14 @@ mod tests {
         let sum = Operand::column(0).with(Arithmetic::Add, Operand::literal(1i64));
         let sum = Predicate::Compare(Compare::Equal, sum, Operand::literal(3i64));
         let mixed = Predicate::Compare(Compare::Less, Operand::column(0), Operand::column(2));
-        for refused in [sum, mixed, Predicate::column(9, Compare::Equal, 1i64)] {
+        let nowhere = Predicate::column(9, Compare::Equal, 1i64);
+        let unsaid = "cannot be said in bytecode";
+        for (refused, what) in
+            [(sum, unsaid), (mixed, unsaid), (nowhere, "a condition: there is no column 9 of relation 0")]
+        {
             assert!(!can_represent(&refused, &[&layout]));
-            assert!(Program::new(&refused, &[&layout]).is_err());
+            let error = Program::new(&refused, &[&layout]).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
         }
         assert!(can_represent(&Predicate::column(0, Compare::Less, 0.5), &[&layout]), "folded");
     }

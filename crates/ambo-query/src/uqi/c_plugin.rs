@@ -128,8 +128,7 @@ impl Drop for State {
 
 /// What C is told of the input.
 fn given(input: &Input) -> AmboUqiInput {
-    let (key, record) =
-        if input.is_record { (input.second, input.first) } else { (input.first, input.second) };
+    let (key, record) = input.key_and_record();
     let code = |ty: Option<Type>| ty.map_or(0, |ty| ty.code().into());
     let size = |ty: Option<Type>| ty.and_then(width).unwrap_or(0) as u32;
     AmboUqiInput {
@@ -309,30 +308,8 @@ unsafe extern "C" fn types(of: *mut AmboUqiResult, key: u32, record: u32) -> i32
 
 /// The type of a number; decimals, which have more than one, are none.
 fn type_of(code: u32) -> Option<Type> {
-    use Type::{
-        Binary, Bool, Date32, F32, F64, I8, I16, I32, I64, Time64, Timestamp, TimestampTz, U8, U16, U32, U64,
-        Utf8,
-    };
-    let known = [
-        Bool,
-        I8,
-        I16,
-        I32,
-        I64,
-        U8,
-        U16,
-        U32,
-        U64,
-        F32,
-        F64,
-        Date32,
-        Time64,
-        Timestamp,
-        TimestampTz,
-        Utf8,
-        Binary,
-    ];
-    known.into_iter().find(|ty| u32::from(ty.code()) == code)
+    let (ty, _) = Type::decode(&[u8::try_from(code).ok()?]).ok()?;
+    Some(ty)
 }
 
 unsafe extern "C" fn add_row(of: *mut AmboUqiResult, key: AmboBytes, record: AmboBytes) -> i32 {

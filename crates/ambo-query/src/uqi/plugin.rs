@@ -29,6 +29,13 @@ pub struct Input {
     pub is_record: bool,
 }
 
+impl Input {
+    /// The types of key and record, as far as they are asked for: C is told of them in this order.
+    pub(super) fn key_and_record(&self) -> (Option<Type>, Option<Type>) {
+        if self.is_record { (self.second, self.first) } else { (self.first, self.second) }
+    }
+}
+
 /// An aggregate while it is computed: what one thread has seen so far.
 pub trait Aggregate: Send {
     /// Takes rows.

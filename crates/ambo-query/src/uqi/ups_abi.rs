@@ -114,8 +114,7 @@ unsafe impl Send for State {}
 
 impl State {
     fn new(plugin: &Plugin, input: &Input) -> Self {
-        let (key, record) =
-            if input.is_record { (input.second, input.first) } else { (input.first, input.second) };
+        let (key, record) = input.key_and_record();
         let size = |ty: Option<Type>, any: u32| ty.and_then(width).map_or(any, |width| width as u32);
         let streams = i32::from(key.is_some()) | i32::from(record.is_some()) << 1;
         let state = match plugin.of.init {

@@ -231,7 +231,8 @@ fn conditions_are_typed() {
     let with = |operand| Predicate::Compare(Compare::Equal, Operand::column(1), operand);
     let parameter = with(Operand::Parameter(0));
     assert!(Vectors::of_records(&parameter, &layout).is_err(), "not given");
-    assert!(parameter.with_parameters(&[]).is_err());
+    let error = parameter.with_parameters(&[]).unwrap_err().to_string();
+    assert!(error.contains("the condition has a parameter 1, and 0 were given"), "{error}");
     let given = parameter.with_parameters(&[Value::I64(7)]).unwrap();
     assert_eq!(given, with(Operand::literal(7i64)));
     assert_eq!(given.to_string(), "#1 = 7");
