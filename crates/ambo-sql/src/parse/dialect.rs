@@ -1,5 +1,5 @@
-//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB, and IS DISTINCT FROM binds as
-//! IS NULL does.
+//! The dialect: the parser's most generous, but operators bind as in PostgreSQL and DuckDB, `^` and `**` are powers, and IS DISTINCT FROM
+//! binds as IS NULL does.
 
 use std::any::TypeId;
 
@@ -53,6 +53,29 @@ impl Dialect for Generous {
         GenericDialect.is_identifier_part(ch)
     }
 
+    /// PostgreSQL's: operators that have no place of their own bind less than `+` and more than comparisons, all alike.
+    fn prec_value(&self, prec: Precedence) -> u8 {
+        match prec {
+            Precedence::Period => 100,
+            Precedence::DoubleColon => 50,
+            Precedence::AtTz => 41,
+            Precedence::MulDivModOp => 40,
+            Precedence::PlusMinus => 30,
+            Precedence::PgOther
+            | Precedence::Ampersand
+            | Precedence::Caret
+            | Precedence::Pipe
+            | Precedence::Colon => 26,
+            Precedence::Between | Precedence::Like => 24,
+            Precedence::Eq => 20,
+            Precedence::Is => 17,
+            Precedence::UnaryNot => 15,
+            Precedence::And => 10,
+            Precedence::Xor => 7,
+            Precedence::Or => 5,
+        }
+    }
+
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         if power_tokens(parser) > 0 {
             return Some(Ok(POWER));
@@ -60,21 +83,22 @@ impl Dialect for Generous {
         if glob_tokens(parser).is_some() {
             return Some(Ok(self.prec_value(Precedence::Like)));
         }
-        let is_path = matches!(
-            parser.peek_token_ref().token,
-            Token::Arrow | Token::LongArrow | Token::HashArrow | Token::HashLongArrow
-        );
-        is_path.then_some(Ok(PATH))
+        match parser.peek_token_ref().token {
+            Token::Arrow | Token::LongArrow | Token::HashArrow | Token::HashLongArrow => Some(Ok(PATH)),
+            Token::StringConcat => Some(Ok(self.prec_value(Precedence::PgOther))),
+            _ => None,
+        }
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        let op = match parser.peek_token_ref().token {
-            Token::Minus => UnaryOperator::Minus,
-            Token::Plus => UnaryOperator::Plus,
+        let (op, precedence) = match parser.peek_token_ref().token {
+            Token::Minus => (UnaryOperator::Minus, POWER),
+            Token::Plus => (UnaryOperator::Plus, POWER),
+            Token::Tilde => (UnaryOperator::BitwiseNot, self.prec_value(Precedence::PgOther)),
             _ => return lambdas::prefix(parser),
         };
         parser.advance_token();
-        let expr = parser.parse_subexpr(POWER);
+        let expr = parser.parse_subexpr(precedence);
         Some(expr.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
     }
 
