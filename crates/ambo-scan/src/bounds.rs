@@ -4,9 +4,11 @@ use std::sync::OnceLock;
 
 use ambo_codec::{
     KeyColumn, KeySpec, Type, Value, ValueRef,
-    column::{BlockSummary, Compare, Kind, Predicate},
+    column::{BlockSummary, Compare, KeySet, Kind, Predicate},
     successor,
 };
+
+use crate::aggregate::exact;
 
 /// The longest bound of text or binary values.
 pub const BOUND_BYTES: usize = 32;
@@ -133,7 +135,21 @@ impl Bounds {
                 let begins = &self.low[..self.low.len().min(prefix.len())];
                 begins <= prefix && at_least(ValueRef::Binary(prefix), true)
             }
+            Predicate::Like([begin, ..]) if kind == Kind::Bytes => {
+                self.may_match(kind, &Predicate::Prefix(begin))
+            }
+            Predicate::Among(set) => self.has_among(kind, set),
             Predicate::IsNull => false,
+            _ => true,
+        }
+    }
+
+    /// Whether an integer of a set lies between the bounds.
+    fn has_among(&self, kind: Kind, set: &KeySet) -> bool {
+        let whole =
+            |bytes: &[u8]| Self::decode(kind, bytes).and_then(|value| i64::try_from(exact(&value)?).ok());
+        match (self.is_open(), whole(&self.low), whole(&self.high)) {
+            (false, Some(low), Some(high)) => set.has_between(low, high),
             _ => true,
         }
     }

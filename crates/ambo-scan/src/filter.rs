@@ -1,10 +1,10 @@
 //! What a scan asks of a column, with constants of its own.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use ambo_codec::{
     Result, Type, Value,
-    column::{Compare, Predicate},
+    column::{Compare, KeySet, Predicate},
 };
 
 use crate::bounds::physical;
@@ -22,6 +22,12 @@ pub enum Test {
     Prefix(Vec<u8>),
     /// Text or bytes with these in them.
     Contains(Vec<u8>),
+    /// Text or bytes that are LIKE a pattern, by what is between its `%`: two pieces at least, which may be empty.
+    Like(Vec<Vec<u8>>),
+    /// Integers, dates and times that are in a set. Of decimals, by the low 64 bits of their unscaled integers.
+    Among(Arc<KeySet>),
+    /// A value that another question about values answers with no. NULL answers no to both.
+    Not(Box<Test>),
     /// NULL.
     IsNull,
     /// Not NULL.
@@ -41,7 +47,13 @@ impl Test {
             Self::In(list) => {
                 Self::In(list.into_iter().map(|constant| fit(constant, ty)).collect::<Result<_>>()?)
             }
-            Self::Prefix(_) | Self::Contains(_) if !ty.is_variable() => {
+            Self::Not(test) => Self::Not(Box::new(test.fit(ty)?)),
+            Self::Among(_) if ty.is_variable() || matches!(ty, Type::F32 | Type::F64) => {
+                return Err(ambo_codec::Error::invalid(format!(
+                    "a set of integers asked of a column of type {ty}"
+                )));
+            }
+            Self::Prefix(_) | Self::Contains(_) | Self::Like(_) if !ty.is_variable() => {
                 return Err(ambo_codec::Error::invalid(format!(
                     "a part of text asked of a column of type {ty}"
                 )));
@@ -65,6 +77,16 @@ impl Test {
             }
             Self::Prefix(prefix) => then(&Predicate::Prefix(prefix)),
             Self::Contains(part) => then(&Predicate::Contains(part)),
+            Self::Like(pieces) => {
+                let pieces: Vec<_> = pieces.iter().map(|piece| &piece[..]).collect();
+                then(&Predicate::Like(&pieces))
+            }
+            Self::Among(set) => then(&Predicate::Among(set)),
+            Self::Not(test) => {
+                let then: Box<dyn FnOnce(&Predicate<'_>) -> R + '_> =
+                    Box::new(|inner| then(&Predicate::Not(inner)));
+                test.with(then)
+            }
             Self::IsNull => then(&Predicate::IsNull),
             Self::IsNotNull => then(&Predicate::IsNotNull),
         }
@@ -93,6 +115,12 @@ impl fmt::Display for Test {
             }
             Self::Prefix(prefix) => write!(f, "begins with '{}'", prefix.escape_ascii()),
             Self::Contains(part) => write!(f, "contains '{}'", part.escape_ascii()),
+            Self::Like(pieces) => {
+                let pieces: Vec<_> = pieces.iter().map(|piece| piece.escape_ascii().to_string()).collect();
+                write!(f, "like '{}'", pieces.join("%"))
+            }
+            Self::Among(set) => write!(f, "in a set of {}", set.len()),
+            Self::Not(test) => write!(f, "not {test}"),
             Self::IsNull => f.write_str("is null"),
             Self::IsNotNull => f.write_str("is not null"),
         }

@@ -49,6 +49,26 @@ impl<'s> Morsel<'s> {
         }
     }
 
+    /// Keeps of the selected rows those that answer one more filter with yes. Returns whether any is left; the morsel is of no use if not.
+    pub fn narrow(&mut self, filter: &Filter) -> Result<bool> {
+        if !self.group.may_match(filter) {
+            return Ok(false);
+        }
+        let mut mask = std::mem::replace(&mut self.mask, Mask::none(0));
+        self.filter(filter, &mut mask)?;
+        let before = std::mem::replace(&mut self.selected, mask.count());
+        debug_assert!(self.selected <= before, "a filter selects no more rows");
+        self.mask = mask;
+        Ok(self.selected > 0)
+    }
+
+    /// Takes out of the mask the rows that answer a filter with no.
+    fn filter(&self, filter: &Filter, mask: &mut Mask) -> Result<()> {
+        let block = self.stored(filter.column)?;
+        let result = filter.test.with(|predicate| block.filter(*predicate, mask));
+        result.map_err(|error| self.wrong(filter.column, error))
+    }
+
     /// Keeps of the selected rows those whose bit is set. REQUIRES: a bit for each selected row.
     pub fn keep(&mut self, kept: BitsView<'_>) {
         assert_eq!(kept.len(), self.selected, "there is a bit for each selected row");
@@ -63,11 +83,7 @@ impl<'s> Morsel<'s> {
             if is_empty(&mask) {
                 return Ok(None);
             }
-            let block = self.stored(filter.column)?;
-            filter
-                .test
-                .with(|predicate| block.filter(*predicate, &mut mask))
-                .map_err(|error| self.wrong(filter.column, error))?;
+            self.filter(filter, &mut mask)?;
         }
         let before = std::mem::replace(&mut self.selected, mask.count());
         debug_assert!(before == 0 || self.selected <= before, "a filter selects no more rows");

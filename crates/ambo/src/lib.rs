@@ -73,7 +73,7 @@ pub mod uqi;
 mod r#where;
 
 pub use ambo_codec::calendar;
-pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
+pub use ambo_codec::column::{Compare, KeySet, KeySetBuilder, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec, successor,
 };

@@ -21,7 +21,7 @@ use super::{
     bitset::{self, Bits},
     dictionary::Dictionary,
     numbers::{Numbers, Sum},
-    predicate::{self, Comparable, Predicate},
+    predicate::{self, Comparable, Predicate, has_null},
     ranges::Ranges,
     text::{SharedTable, TextBlock},
     wide::Wide,
@@ -295,6 +295,20 @@ impl<'a> Block<'a> {
             Predicate::IsNotNull => self.validity.keep(true, mask),
             _ => {
                 self.validity.keep(true, mask);
+                match predicate {
+                    Predicate::Among(set) => return set.filter(self, mask),
+                    Predicate::Not(inner) if has_null(inner) => {
+                        mask.clear();
+                        return Ok(());
+                    }
+                    Predicate::Not(inner) => {
+                        let mut yes = mask.clone();
+                        self.filter(*inner, &mut yes)?;
+                        mask.and_not(yes.view());
+                        return Ok(());
+                    }
+                    _ => {}
+                }
                 match &self.body {
                     Body::Bytes(text) => predicate.with_text(|predicate| match predicate {
                         Some(predicate) => text.filter(&predicate, mask),

@@ -1,9 +1,9 @@
 //! What a filter asks of each value, and its translation into codes.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
 use super::{
-    Native,
+    KeySet, Native,
     ranges::{Point, Ranges},
     text::TextPredicate,
 };
@@ -70,6 +70,12 @@ pub enum Predicate<'a> {
     Prefix(&'a [u8]),
     /// Text or bytes with these in them.
     Contains(&'a [u8]),
+    /// Text or bytes that are LIKE a pattern, by what is between its `%`: two pieces at least, which may be empty.
+    Like(&'a [&'a [u8]]),
+    /// A value that another question about values answers with no. NULL answers no to both.
+    Not(&'a Predicate<'a>),
+    /// Integers, dates and times of a set. Of decimals, by the low 64 bits of their unscaled integers.
+    Among(&'a Arc<KeySet>),
     /// NULL.
     IsNull,
     /// Not NULL.
@@ -84,9 +90,10 @@ impl<'a> Predicate<'a> {
             constant => constant.as_bytes().map(Some).ok_or_else(mismatch),
         };
         Ok(match *self {
-            Self::IsNull | Self::IsNotNull => return Err(mismatch()),
+            Self::IsNull | Self::IsNotNull | Self::Among(_) | Self::Not(_) => return Err(mismatch()),
             Self::Prefix(prefix) => then(Some(TextPredicate::Prefix(prefix))),
             Self::Contains(part) => then(Some(TextPredicate::Contains(part))),
+            Self::Like(pieces) => then(Some(TextPredicate::Like(pieces))),
             Self::Between(low, high) => {
                 let pair = bytes(low)?.zip(bytes(high)?);
                 then(pair.map(|(low, high)| TextPredicate::Between(low, high)))
@@ -149,6 +156,17 @@ pub(crate) trait Comparable {
     fn last_at_most(number: Number) -> Result<Option<Self::Code>>;
 }
 
+/// Whether a constant of a question is NULL, so that neither it nor its opposite is answered with yes.
+pub(crate) fn has_null(predicate: &Predicate<'_>) -> bool {
+    match predicate {
+        Predicate::Compare(_, constant) => constant.is_null(),
+        Predicate::Between(low, high) => low.is_null() || high.is_null(),
+        Predicate::In(list) => list.iter().any(|constant| constant.is_null()),
+        Predicate::Not(inner) => has_null(inner),
+        _ => false,
+    }
+}
+
 /// The codes that answer yes; `None` for the two questions about NULL.
 pub(crate) fn ranges<V: Comparable>(predicate: Predicate<'_>) -> Result<Option<Ranges<V::Code>>> {
     let between = |low: ValueRef<'_>, high: ValueRef<'_>| -> Result<Option<(V::Code, V::Code)>> {
@@ -164,7 +182,11 @@ pub(crate) fn ranges<V: Comparable>(predicate: Predicate<'_>) -> Result<Option<R
     };
     Ok(Some(match predicate {
         Predicate::IsNull | Predicate::IsNotNull => return Ok(None),
-        Predicate::Prefix(_) | Predicate::Contains(_) => return Err(mismatch()),
+        Predicate::Prefix(_)
+        | Predicate::Contains(_)
+        | Predicate::Like(_)
+        | Predicate::Among(_)
+        | Predicate::Not(_) => return Err(mismatch()),
         Predicate::Compare(_, constant) if constant.is_null() => Ranges::none(),
         Predicate::Between(low, high) => one(between(low, high)?),
         Predicate::In(list) => {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{predicate::has_null, *};
 use crate::{Value, ValueRef};
 
 /// Any values of one kind, owned.
@@ -75,6 +75,9 @@ impl Random {
 }
 
 fn matches(predicate: Predicate<'_>, value: ValueRef<'_>) -> bool {
+    if let Predicate::Not(inner) = predicate {
+        return !value.is_null() && !has_null(inner) && !matches(*inner, value);
+    }
     let constants_null = match predicate {
         Predicate::Compare(_, constant) => constant.is_null(),
         Predicate::Between(low, high) => low.is_null() || high.is_null(),
@@ -90,6 +93,15 @@ fn matches(predicate: Predicate<'_>, value: ValueRef<'_>) -> bool {
         Predicate::Contains(part) => {
             value.as_bytes().unwrap().windows(part.len()).any(|window| window == part)
         }
+        Predicate::Like(pieces) => {
+            let bytes = value.as_bytes().unwrap();
+            bytes.starts_with(pieces[0]) && bytes[pieces[0].len()..].ends_with(pieces[1])
+        }
+        Predicate::Among(set) => {
+            let key = value.as_integer().or(value.as_bool().map(i128::from)).unwrap();
+            set.iter().any(|other| i128::from(other) == key)
+        }
+        Predicate::Not(_) => unreachable!("answered before"),
         Predicate::Compare(compare, constant) => compare.holds(value.compare(constant)),
     }
 }
@@ -256,6 +268,14 @@ fn check_encoded<E: Element>(
         predicates.extend(compares.map(|compare| Predicate::Compare(compare, constant)));
         predicates.push(Predicate::Between(constant, refs[random.below(refs.len())]));
     }
+    let whole: Vec<i64> =
+        constants.iter().filter_map(|value| value.as_ref().as_integer()?.try_into().ok()).collect();
+    let set = KeySet::new(whole.into_iter().filter(|key| key.unsigned_abs() < 1 << 20)).unwrap().into();
+    if !matches!(kind, Kind::F32 | Kind::F64 | Kind::I128) {
+        predicates.push(Predicate::Among(&set));
+    }
+    let asked = predicates.clone();
+    predicates.extend(asked.iter().skip(2).map(Predicate::Not));
     for predicate in predicates {
         let test = ValueTest::new(predicate, kind).unwrap();
         for value in &expected {
@@ -593,6 +613,7 @@ fn check_strings(view: BytesView<'_>, valid: Option<&[bool]>, table: Option<&tex
             Predicate::Between(constants[1], ValueRef::Null),
             Predicate::Prefix(b"https://example.org/1"),
             Predicate::Contains(b"/4"),
+            Predicate::Like(&[b"https:", b"7"]),
             Predicate::Compare(Compare::NotEqual, ValueRef::Null),
         ];
         for constant in constants {
@@ -601,6 +622,8 @@ fn check_strings(view: BytesView<'_>, valid: Option<&[bool]>, table: Option<&tex
             predicates.push(Predicate::Compare(Compare::Less, constant));
             predicates.push(Predicate::Compare(Compare::GreaterEqual, constant));
         }
+        let asked = predicates.clone();
+        predicates.extend(asked.iter().skip(2).map(Predicate::Not));
         for predicate in predicates {
             let mut selected = mask.clone();
             block.filter(predicate, &mut selected).unwrap();

@@ -1,10 +1,13 @@
 //! A predicate that is asked of one value after the other, for rows that are not in blocks. Its answers are those of
 //! [`Block::filter`](super::Block::filter): it becomes ranges of the same codes.
 
+use std::sync::Arc;
+
 use super::{
-    Code, Compare, Kind, Native, Predicate,
-    predicate::{Comparable, ranges, wide_code},
+    Code, Compare, KeySet, Kind, Native, Predicate,
+    predicate::{Comparable, has_null, ranges, wide_code},
     ranges::{Ranges, contains},
+    text::Like,
 };
 use crate::{Error, Result, ValueRef};
 
@@ -16,6 +19,10 @@ pub struct ValueTest {
 
 #[derive(Clone, Debug)]
 enum Question {
+    /// Whether another question is answered with no.
+    Not(Box<ValueTest>),
+    /// Whether the value is in a set of integers.
+    Among(Arc<KeySet>),
     /// Whether the value is NULL, or is not.
     Null(bool),
     /// Whether the code is in one of these ranges.
@@ -33,7 +40,7 @@ enum TextQuestion {
     /// In ascending order.
     In(Vec<Vec<u8>>),
     Prefix(Vec<u8>),
-    Contains(Box<memchr::memmem::Finder<'static>>),
+    Like(Box<Like<'static>>),
 }
 
 impl ValueTest {
@@ -45,6 +52,12 @@ impl ValueTest {
         let question = match predicate {
             Predicate::IsNull => Question::Null(true),
             Predicate::IsNotNull => Question::Null(false),
+            Predicate::Not(inner) if has_null(inner) => Question::Codes(Vec::new()),
+            Predicate::Not(inner) => Question::Not(Box::new(Self::new(*inner, kind)?)),
+            Predicate::Among(_) if matches!(kind, Kind::F32 | Kind::F64 | Kind::Bytes) => {
+                return Err(Error::invalid("a set of integers, asked of what are no integers"));
+            }
+            Predicate::Among(set) => Question::Among(set.clone()),
             _ => match kind {
                 Kind::Bool => codes::<bool>(predicate, u64::from)?,
                 Kind::I8 => codes::<i8>(predicate, u8::widen)?,
@@ -70,6 +83,8 @@ impl ValueTest {
         match (&self.question, value) {
             (Question::Null(is_null), value) => value.is_null() == *is_null,
             (_, ValueRef::Null) => false,
+            (Question::Not(inner), value) => !inner.is_answered_by(value),
+            (Question::Among(set), value) => whole(value).is_some_and(|key| set.contains(key)),
             (Question::Wide(set), ValueRef::Decimal128 { unscaled, .. }) => {
                 contains(set, wide_code(unscaled))
             }
@@ -79,6 +94,29 @@ impl ValueTest {
             _ => false,
         }
     }
+}
+
+/// An integer, cut to 64 bits, as [`Block::decode_integers`](super::Block::decode_integers) has it.
+#[inline]
+fn whole(value: ValueRef<'_>) -> Option<i64> {
+    Some(match value {
+        ValueRef::Bool(value) => value.into(),
+        ValueRef::I8(value) => value.into(),
+        ValueRef::I16(value) => value.into(),
+        ValueRef::I32(value) | ValueRef::Date32(value) => value.into(),
+        ValueRef::I64(value)
+        | ValueRef::Time64(value)
+        | ValueRef::Timestamp(value)
+        | ValueRef::TimestampTz(value) => value,
+        ValueRef::U8(value) => value.into(),
+        ValueRef::U16(value) => value.into(),
+        ValueRef::U32(value) => value.into(),
+        ValueRef::U64(value) => value as i64,
+        ValueRef::Decimal128 { unscaled, .. } => unscaled as i64,
+        ValueRef::Null | ValueRef::F32(_) | ValueRef::F64(_) | ValueRef::Utf8(_) | ValueRef::Binary(_) => {
+            return None;
+        }
+    })
 }
 
 fn set<V: Comparable>(predicate: Predicate<'_>) -> Result<Ranges<V::Code>> {
@@ -138,10 +176,11 @@ fn text(predicate: Predicate<'_>) -> Result<TextQuestion> {
             TextQuestion::In(list)
         }
         Predicate::Prefix(prefix) => TextQuestion::Prefix(prefix.to_vec()),
-        Predicate::Contains(part) => {
-            TextQuestion::Contains(Box::new(memchr::memmem::Finder::new(part).into_owned()))
+        Predicate::Contains(part) => TextQuestion::Like(Box::new(Like::new(&[b"", part, b""]).into_owned())),
+        Predicate::Like(pieces) => TextQuestion::Like(Box::new(Like::new(pieces).into_owned())),
+        Predicate::IsNull | Predicate::IsNotNull | Predicate::Among(_) | Predicate::Not(_) => {
+            return Err(Error::invalid("a question that is not of text"));
         }
-        Predicate::IsNull | Predicate::IsNotNull => return Err(Error::invalid("a question about NULL")),
     })
 }
 
@@ -153,7 +192,7 @@ impl TextQuestion {
             Self::Between(low, high) => &low[..] <= bytes && bytes <= &high[..],
             Self::In(list) => list.binary_search_by(|constant| constant[..].cmp(bytes)).is_ok(),
             Self::Prefix(prefix) => bytes.starts_with(prefix),
-            Self::Contains(finder) => finder.find(bytes).is_some(),
+            Self::Like(like) => like.matches(bytes),
         }
     }
 }

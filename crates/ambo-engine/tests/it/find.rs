@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ambo_codec::{Type, Value as Datum, column::Compare};
+use ambo_codec::{
+    Type, Value as Datum,
+    column::{Compare, KeySet},
+};
 use ambo_engine::{
     catalog::{IndexDefinition, Storage, TableDefinition},
     database::{Engine, FoundRows, Isolation, RowFormat},
@@ -61,12 +64,16 @@ fn filter(random: &mut Random) -> Filter {
         1 if column != 2 => Datum::I64(random.below(24) as i64 - 8),
         _ => row(random)[column].clone(),
     };
-    let test = match random.below(8) {
+    let set = |random: &mut Random| KeySet::new((0..5).map(|_| random.below(24) as i64 - 8)).unwrap();
+    let test = match random.below(11) {
         0 => Test::IsNull,
         1 => Test::IsNotNull,
         2 => Test::Between(constant(random), constant(random)),
         3 => Test::In((0..3).map(|_| constant(random)).collect()),
         4 if column == 2 => Test::Prefix(b"x".to_vec()),
+        5 if column == 2 => Test::Like(vec![b"x".to_vec(), b"1".to_vec()]),
+        6 if ![2, 4].contains(&column) => Test::Among(set(random).into()),
+        7 => Test::Not(Box::new(Test::Between(constant(random), constant(random)))),
         _ => Test::Compare(*random.pick(&compares), constant(random)),
     };
     Filter { column, test }
@@ -278,6 +285,21 @@ fn answers(value: &Datum, test: &Test, kind: Type) -> bool {
             Datum::Utf8(text) => text.as_bytes().starts_with(prefix),
             _ => false,
         },
+        Test::Like(pieces) => match value {
+            Datum::Utf8(text) => {
+                text.as_bytes().starts_with(&pieces[0])
+                    && text.as_bytes()[pieces[0].len()..].ends_with(&pieces[1])
+            }
+            _ => false,
+        },
+        Test::Among(set) => match value {
+            Datum::Null => false,
+            _ => set.iter().any(|key| order(&Datum::I64(key)) == Some(Equal)),
+        },
+        Test::Not(other) => {
+            let has_null = matches!(&**other, Test::Between(low, high) if low.is_null() || high.is_null());
+            !value.is_null() && !has_null && !answers(value, other, kind)
+        }
         Test::Contains(_) => unreachable!("not asked here"),
         Test::Between(low, high) => {
             order(low).is_some_and(|order| order != Less) && order(high).is_some_and(|order| order != Greater)

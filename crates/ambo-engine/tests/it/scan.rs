@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ambo_codec::{
     Type, Value, ValueRef,
-    column::{Compare, Sum},
+    column::{Compare, KeySet, Sum},
 };
 use ambo_engine::{
     catalog::{Storage, TableDefinition},
@@ -131,7 +131,8 @@ impl World {
             Compare::GreaterEqual,
         ][self.below(6) as usize];
         let (a, b) = (self.below(1200) as i64 - 600, self.below(1200) as i64 - 600);
-        let (column, test) = match self.below(9) {
+        let set = || KeySet::new((0..30).map(|step| a + step * b)).unwrap();
+        let (column, test) = match self.below(13) {
             0 => (NUMBER, Test::Compare(how, Value::I64(a))),
             1 => (NUMBER, Test::Between(Value::I64(a.min(b)), Value::I64(a.max(b)))),
             2 => (NUMBER, Test::IsNull),
@@ -140,6 +141,10 @@ impl World {
             5 => (NAME, Test::Prefix(b"name 1".to_vec())),
             6 => (PRICE, Test::Compare(how, Value::F64(a.abs() as f64 / 6.0))),
             7 => (KEY, Test::In(vec![Value::I64(a), Value::I64(b), Value::Null])),
+            8 => (KEY, Test::Among(set().into())),
+            9 => (NUMBER, Test::Among(set().into())),
+            10 => (NUMBER, Test::Not(Box::new(Test::Between(Value::I64(a.min(b)), Value::I64(a.max(b)))))),
+            11 => (NAME, Test::Not(Box::new(Test::Like(vec![b"name".to_vec(), b"1".to_vec()])))),
             _ => (KEY, Test::Compare(how, Value::I64(a * 20))),
         };
         Filter { column, test }
@@ -187,6 +192,12 @@ fn holds(filter: &Filter, row: &[Value]) -> bool {
         Test::Between(low, high) => order(low).is_ge() && order(high).is_le(),
         Test::In(list) => list.iter().any(|constant| !constant.is_null() && order(constant).is_eq()),
         Test::Prefix(prefix) => value.as_bytes().unwrap().starts_with(prefix),
+        Test::Like(pieces) => {
+            let text = value.as_bytes().unwrap();
+            text.starts_with(&pieces[0]) && text[pieces[0].len()..].ends_with(&pieces[1])
+        }
+        Test::Among(set) => set.contains(value.as_i64().unwrap()),
+        Test::Not(test) => !holds(&Filter { column: filter.column, test: (**test).clone() }, row),
         other => panic!("{other:?} is not asked here"),
     }
 }

@@ -3,8 +3,10 @@
 mod estimate;
 mod graph;
 mod groups_first;
+mod keys;
 mod order;
 
 pub(crate) use graph::is_subquery;
 pub(crate) use groups_first::GroupsFirst;
+pub(crate) use keys::{FoundKeys, JoinKeys};
 pub(crate) use order::JoinOrder;

@@ -72,7 +72,7 @@ use datafusion::{
 
 use crate::{
     collations::Collations,
-    joins::{GroupsFirst, JoinOrder},
+    joins::{GroupsFirst, JoinKeys, JoinOrder},
     numbers::{CASTS, CHECKED, Doubles},
     planner::Enums,
     table::AggregateInStorage,
@@ -260,6 +260,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules.push(Arc::new(LazyValues));
+    rules.push(Arc::new(JoinKeys));
     rules
 }
 

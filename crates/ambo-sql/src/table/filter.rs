@@ -15,6 +15,9 @@ use crate::{
 /// A condition as a question about one column, if it is one that storages answer just as the planner's own operators would.
 pub(crate) fn filter(expr: &Expr) -> Option<(String, Test)> {
     match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            either(filter(left)?, filter(right)?)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let compare = comparison(*op)?;
             match (&**left, &**right) {
@@ -27,21 +30,38 @@ pub(crate) fn filter(expr: &Expr) -> Option<(String, Test)> {
                 _ => None,
             }
         }
-        Expr::Between(between) if !between.negated => {
+        Expr::Between(between) => {
             let (low, high) = (literal(&between.low)?, literal(&between.high)?);
-            Some((column(&between.expr)?, Test::Between(comparable(low)?, comparable(high)?)))
+            let test = Test::Between(comparable(low)?, comparable(high)?);
+            Some((column(&between.expr)?, negated(test, between.negated)))
         }
-        Expr::InList(list) if !list.negated => {
+        Expr::InList(list) => {
             let values = list.list.iter().map(|item| comparable(literal(item)?)).collect::<Option<_>>()?;
-            Some((column(&list.expr)?, Test::In(values)))
+            Some((column(&list.expr)?, negated(Test::In(values), list.negated)))
         }
         Expr::IsNull(of) => Some((column(of)?, Test::IsNull)),
         Expr::IsNotNull(of) => Some((column(of)?, Test::IsNotNull)),
         Expr::Column(column) => Some((column.name.clone(), Test::Compare(Compare::Equal, Datum::Bool(true)))),
         Expr::Not(of) => Some((column(of)?, Test::Compare(Compare::Equal, Datum::Bool(false)))),
-        Expr::Like(like) => Some((column(&like.expr)?, pattern(like)?)),
+        Expr::Like(like) => Some((column(&like.expr)?, negated(pattern(like)?, like.negated))),
         _ => None,
     }
+}
+
+fn negated(test: Test, is_negated: bool) -> Test {
+    if is_negated { Test::Not(Box::new(test)) } else { test }
+}
+
+/// Two questions about values of one column, of which one is to be answered with yes.
+fn either((column, one): (String, Test), (other, two): (String, Test)) -> Option<(String, Test)> {
+    let values = |test| match test {
+        Test::Compare(Compare::Equal, value) => Some(vec![value]),
+        Test::In(values) => Some(values),
+        _ => None,
+    };
+    let mut all = values(one).filter(|_| column == other)?;
+    all.extend(values(two)?);
+    Some((column, Test::In(all)))
 }
 
 fn column(expr: &Expr) -> Option<String> {
@@ -91,25 +111,23 @@ pub(super) fn comparison(op: Operator) -> Option<Compare> {
     })
 }
 
-/// LIKE with a pattern that only says how the text begins, or what is in it.
+/// LIKE with a pattern of letters and `%`.
 fn pattern(like: &Like) -> Option<Test> {
-    if like.negated || like.case_insensitive || like.escape_char.is_some_and(|escape| escape != '\\') {
+    if like.case_insensitive || like.escape_char.is_some_and(|escape| escape != '\\') {
         return None;
     }
     let Datum::Utf8(pattern) = datum(literal(&like.pattern)?)? else { return None };
     if pattern.contains(['_', '\\']) {
         return None;
     }
-    let (before, part) = match pattern.strip_prefix('%') {
-        Some(rest) => (true, rest),
-        None => (false, &*pattern),
-    };
-    let part = part.strip_suffix('%')?;
-    if part.contains('%') {
-        return None;
+    let pieces: Vec<&str> = pattern.split('%').collect();
+    let bytes = |piece: &str| piece.as_bytes().to_vec();
+    match pieces[..] {
+        [_] => None,
+        [begin, ""] => Some(Test::Prefix(bytes(begin))),
+        ["", part, ""] => Some(Test::Contains(bytes(part))),
+        _ => Some(Test::Like(pieces.into_iter().map(bytes).collect())),
     }
-    let part = part.as_bytes().to_vec();
-    Some(if before { Test::Contains(part) } else { Test::Prefix(part) })
 }
 
 #[cfg(test)]
@@ -131,7 +149,13 @@ mod tests {
         assert_eq!(filter(&col("a").is_null()), Some(("a".into(), Test::IsNull)));
         let list = col("a").in_list(vec![lit(1i64), lit(2i64)], false);
         assert_eq!(filter(&list), Some(("a".into(), Test::In(vec![Datum::I64(1), Datum::I64(2)]))));
-        assert_eq!(filter(&col("a").in_list(vec![lit(1i64)], true)), None);
+        let other = Test::Not(Box::new(Test::In(vec![Datum::I64(1)])));
+        assert_eq!(filter(&col("a").in_list(vec![lit(1i64)], true)), Some(("a".into(), other)));
+        let one = Test::In(vec![Datum::I64(1), Datum::I64(2), Datum::I64(3)]);
+        let either = col("a").eq(lit(1i64)).or(col("a").in_list(vec![lit(2i64), lit(3i64)], false));
+        assert_eq!(filter(&either), Some(("a".into(), one)));
+        assert_eq!(filter(&col("a").eq(lit(1i64)).or(col("b").eq(lit(2i64)))), None);
+        assert_eq!(filter(&col("a").eq(lit(1i64)).or(col("a").gt(lit(2i64)))), None);
         assert_eq!(filter(&col("a").in_list(vec![lit(ScalarValue::Null)], false)), None);
     }
 
@@ -140,10 +164,15 @@ mod tests {
         let like = |pattern: &str| filter(&col("a").like(lit(pattern))).map(|(_, test)| test);
         assert_eq!(like("ab%"), Some(Test::Prefix(b"ab".to_vec())));
         assert_eq!(like("%ab%"), Some(Test::Contains(b"ab".to_vec())));
-        for other in ["ab", "a_b%", "%ab", "a%b%", "a\\%%"] {
+        let pieces =
+            |pieces: &[&str]| Some(Test::Like(pieces.iter().map(|one| one.as_bytes().to_vec()).collect()));
+        assert_eq!(like("%ab"), pieces(&["", "ab"]));
+        assert_eq!(like("a%b%"), pieces(&["a", "b", ""]));
+        for other in ["ab", "a_b%", "a\\%%"] {
             assert_eq!(like(other), None, "{other}");
         }
-        assert_eq!(filter(&col("a").not_like(lit("ab%"))), None);
+        let not = filter(&col("a").not_like(lit("ab%"))).map(|(_, test)| test);
+        assert_eq!(not, Some(Test::Not(Box::new(Test::Prefix(b"ab".to_vec())))));
         assert_eq!(filter(&col("a").ilike(lit("ab%"))), None);
     }
 }

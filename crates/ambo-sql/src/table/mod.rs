@@ -15,4 +15,5 @@ mod stream;
 
 pub(crate) use aggregate::{AggregateInStorage, in_storage};
 pub(crate) use provider::{Hidden, ROW_NUMBER, StoredTable, bare};
+pub(crate) use scan::TableScanExec;
 pub(crate) use statistics::{Figures, UNKNOWN_SHARE};

@@ -34,6 +34,7 @@ use super::{
 };
 use crate::{
     error::outer,
+    joins::FoundKeys,
     optimizer::{is_last, without_mark},
 };
 
@@ -53,6 +54,8 @@ pub(super) struct Predicate {
     pub is_dynamic: bool,
     /// Whether it is asked of the rows that all others leave: it may fail for the rest.
     pub is_last: bool,
+    /// What the join whose filter it is found, by the filter's children.
+    pub keys: Option<Arc<FoundKeys>>,
 }
 
 impl Predicate {
@@ -63,7 +66,7 @@ impl Predicate {
         }
         let part = |expr: &Arc<dyn PhysicalExpr>| {
             let is_dynamic = expr.exists(|expr| Ok(expr.is::<DynamicFilterPhysicalExpr>()))?;
-            Ok(Self { expr: without_mark(expr), is_dynamic, is_last: is_last(expr) })
+            Ok(Self { expr: without_mark(expr), is_dynamic, is_last: is_last(expr), keys: None })
         };
         split_conjunction(condition).into_iter().map(part).collect::<Result<_>>().map(Some)
     }
@@ -84,7 +87,7 @@ impl Predicates {
             .into_iter()
             .map(|one| Ok(Check { is_last: one.is_last, ..Check::new(&one.expr, schema)? }))
             .collect::<Result<_>>()?;
-        let dynamic = dynamic.into_iter().map(|one| Dynamic::new(one.expr.clone())).collect();
+        let dynamic = dynamic.into_iter().map(Dynamic::new).collect();
         Ok(Self { schema: schema.clone(), constant, dynamic })
     }
 
@@ -112,8 +115,24 @@ impl Predicates {
         Ok(filters)
     }
 
+    /// As [`Predicates::filters`], with those that [`Predicates::narrow`] asks: for rows, which are not narrowed.
+    pub(super) fn all_filters(&mut self, ask: &Ask<'_>) -> Result<Vec<UnitFilter>> {
+        let mut filters = self.filters(ask)?;
+        let sets = self.dynamic.iter().flat_map(|dynamic| &dynamic.sets);
+        filters.extend(sets.filter(|set| set.is_worth_it()).map(|set| set.filter.clone()));
+        Ok(filters)
+    }
+
     /// Leaves out the rows of a unit that do not fit. Returns whether any is left.
     pub(super) fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
+        let sets = self.dynamic.iter_mut().flat_map(|dynamic| &mut dynamic.sets);
+        let mut sets: Vec<_> = sets.filter(|set| set.is_worth_it()).collect();
+        sets.sort_by(|a, b| a.share().partial_cmp(&b.share()).unwrap_or(Ordering::Equal));
+        for set in sets {
+            if !set.narrow(unit)? {
+                return Ok(false);
+            }
+        }
         for check in self.checks() {
             let columns = unit.columns(&check.columns).map_err(outer)?;
             let Some(kept) = check.kept(columns)? else { continue };
@@ -152,15 +171,47 @@ struct Dynamic {
     filters: Vec<UnitFilter>,
     /// Its other parts.
     checks: Vec<Check>,
+    /// What the join found, and the places of its keys among the columns, where they are columns.
+    keys: Option<(Arc<FoundKeys>, Vec<Option<usize>>)>,
+    /// The same as questions of storages, once it is known.
+    sets: Vec<SetCheck>,
+    /// Whether they say all that the condition does, but for bounds.
+    is_all_said: bool,
 }
 
 impl Dynamic {
-    fn new(expr: Arc<dyn PhysicalExpr>) -> Self {
-        Self { expr, generation: None, is_asked: false, filters: Vec::new(), checks: Vec::new() }
+    fn new(predicate: &Predicate) -> Self {
+        let places = || predicate.expr.children().into_iter().map(key_column).collect();
+        Self {
+            expr: predicate.expr.clone(),
+            generation: None,
+            is_asked: false,
+            filters: Vec::new(),
+            checks: Vec::new(),
+            keys: predicate.keys.clone().map(|found| (found, places())),
+            sets: Vec::new(),
+            is_all_said: false,
+        }
+    }
+
+    /// Takes over what the join found, once.
+    fn take_keys(&mut self, ask: &Ask<'_>) {
+        let Some((found, places)) = &self.keys else { return };
+        let Some(questions) = found.questions() else { return };
+        let asked = questions.iter().zip(places).map(|(test, place)| ask((*place)?, test.clone()?));
+        let asked: Vec<Option<UnitFilter>> = asked.collect();
+        self.is_all_said = matches!(&asked[..], [Some(_)]);
+        self.sets = asked.into_iter().flatten().map(SetCheck::new).collect();
+        self.keys = None;
+        // Its parts are to be looked at again.
+        self.generation = None;
     }
 
     /// Takes over what has changed. With nobody to ask all parts are checks.
     fn refresh(&mut self, schema: &SchemaRef, ask: Option<&Ask<'_>>) -> Result<()> {
+        if let Some(ask) = ask {
+            self.take_keys(ask);
+        }
         let generation = snapshot_generation(&self.expr);
         if self.generation == Some(generation) && (self.is_asked || ask.is_none()) {
             return Ok(());
@@ -175,6 +226,7 @@ impl Dynamic {
             let question = question(part).zip(ask);
             match question.and_then(|((place, test), ask)| ask(place, test)) {
                 Some(filter) => self.filters.push(filter),
+                None if self.is_all_said && !is_comparison(part) => {}
                 None => {
                     let check = Check::new(part, schema)?;
                     self.checks.push(Check { can_be_left: true, ..check });
@@ -183,6 +235,45 @@ impl Dynamic {
         }
         self.generation = Some(generation);
         Ok(())
+    }
+}
+
+/// Whether it compares, as bounds do.
+fn is_comparison(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| comparison(*binary.op()).is_some())
+}
+
+/// The place of a join's key among the columns, if it is one of them.
+fn key_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    key.downcast_ref::<Column>().map(Column::index)
+}
+
+/// A question about one column that a join found.
+struct SetCheck {
+    filter: UnitFilter,
+    tried: usize,
+    left: usize,
+}
+
+impl SetCheck {
+    fn new(filter: UnitFilter) -> Self {
+        Self { filter, tried: 0, left: 0 }
+    }
+
+    fn share(&self) -> f64 {
+        self.left as f64 / self.tried.max(1) as f64
+    }
+
+    fn is_worth_it(&self) -> bool {
+        self.tried < TRIED || self.share() < WORTH_IT
+    }
+
+    /// Leaves out the rows of a unit that the other side of the join has not. Returns whether any is left.
+    fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
+        self.tried += unit.rows();
+        let is_left = unit.narrow(&self.filter).map_err(outer)?;
+        self.left += if is_left { unit.rows() } else { 0 };
+        Ok(is_left)
     }
 }
 

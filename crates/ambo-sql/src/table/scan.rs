@@ -35,7 +35,7 @@ use super::{
     statistics::{Figures, UNKNOWN_SHARE, statistics},
     stream::{RowSource, ScanMetrics, ScanStream, Source},
 };
-use crate::{error::outer, yielding::yielding};
+use crate::{error::outer, joins::FoundKeys, yielding::yielding};
 
 /// Rows of a batch from tables that are stored as rows.
 const BATCH_ROWS: usize = 8192;
@@ -185,6 +185,19 @@ impl TableScanExec {
             units.map_err(Arc::new)
         });
         prepared.clone().map_err(|error| outer(crate::Error::invalid(error.to_string())))
+    }
+
+    /// The same scan, which asks for the keys that a join found where it has the join's own filter; `None` where it has not.
+    pub(crate) fn asking_for(&self, filter_id: u64, found: &Arc<FoundKeys>) -> Option<Self> {
+        let mut asking = self.like();
+        let mut is_asking = false;
+        for predicate in &mut asking.predicates {
+            if predicate.is_dynamic && predicate.expr.expression_id() == Some(filter_id) {
+                predicate.keys = Some(found.clone());
+                is_asking = true;
+            }
+        }
+        is_asking.then_some(asking)
     }
 
     /// A condition over the columns that are handed out as one over those that are read.

@@ -145,7 +145,9 @@ fn share(known: &TableStatistics, column: usize, test: &Test, one: impl Fn() -> 
             _ => UNKNOWN_SHARE,
         },
         Test::In(values) => (one() * values.len() as f64).min(1.0),
-        Test::Prefix(_) | Test::Contains(_) => 0.1,
+        Test::Prefix(_) | Test::Contains(_) | Test::Like(_) => 0.1,
+        Test::Among(_) => UNKNOWN_SHARE,
+        Test::Not(other) => (1.0 - nulls - share(known, column, other, one)).max(0.0),
         Test::IsNull => nulls,
         Test::IsNotNull => 1.0 - nulls,
     }

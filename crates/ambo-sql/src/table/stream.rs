@@ -59,7 +59,7 @@ impl RowSource {
             if unit >= self.units.units().map_err(outer)? {
                 return Ok(None);
             }
-            let filters = predicates.filters(&|place, test| self.units.filter(place, test).ok())?;
+            let filters = predicates.all_filters(&|place, test| self.units.filter(place, test).ok())?;
             self.now = Some(Box::new(self.units.read(unit, self.rows, &filters).map_err(outer)?));
         }
         Ok(self.now.as_deref_mut())

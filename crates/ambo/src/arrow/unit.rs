@@ -100,6 +100,23 @@ impl Unit<'_> {
         RecordBatch::try_new_with_options(schema.into(), arrays, &options).map_err(refused)
     }
 
+    /// Leaves out the rows that answer a question with no. Returns whether any is left; the unit is of no use if not.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`](crate::Error::Damaged) for what cannot be read.
+    pub fn narrow(&mut self, question: &UnitFilter) -> Result<bool> {
+        let is_decoded = self.decoded.iter().any(Option::is_some);
+        let before = is_decoded.then(|| self.morsel.mask().clone());
+        if !self.morsel.narrow(&question.0)? {
+            return Ok(false);
+        }
+        if let Some(before) = before {
+            let kept = self.morsel.mask().among(&before);
+            self.keep_decoded(BooleanBuffer::new(kept.words().to_vec().into(), 0, kept.len()))?;
+        }
+        Ok(true)
+    }
+
     /// Leaves out the rows whose bit is not set. REQUIRES: one bit for each row that is left.
     ///
     /// # Errors
@@ -107,7 +124,11 @@ impl Unit<'_> {
     pub fn keep(&mut self, kept: &BooleanBuffer) -> Result<()> {
         let words: Vec<u64> = kept.bit_chunks().iter_padded().collect();
         self.morsel.keep(BitsView::new(&words, kept.len()));
-        let kept = BooleanArray::new(kept.clone(), None);
+        self.keep_decoded(kept.clone())
+    }
+
+    fn keep_decoded(&mut self, kept: BooleanBuffer) -> Result<()> {
+        let kept = BooleanArray::new(kept, None);
         for decoded in self.decoded.iter_mut().flatten() {
             *decoded = filter(decoded, &kept).map_err(refused)?;
         }

@@ -3,13 +3,12 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use memchr::memmem::Finder;
-
 use super::{
     Mask, TextBlock,
     block::Body,
     dictionary::Dictionary,
     fsst::Fsst,
+    like::Like,
     strings::Strings,
     symbols::{Comparison, Constant},
 };
@@ -44,6 +43,8 @@ pub enum TextPredicate<'p> {
     Prefix(&'p [u8]),
     /// `LIKE '%x%'`
     Contains(&'p [u8]),
+    /// `LIKE 'x%y%z'`, by what is between the `%`: two pieces at least, which may be empty.
+    Like(&'p [&'p [u8]]),
 }
 
 impl TextPredicate<'_> {
@@ -60,7 +61,7 @@ enum Prepared<'p> {
     Between(Constant, Constant),
     /// In ascending order.
     In(Vec<Constant>),
-    Contains(Box<Finder<'p>>),
+    Like(Box<Like<'p>>),
 }
 
 impl<'p> Prepared<'p> {
@@ -81,7 +82,8 @@ impl<'p> Prepared<'p> {
                 strings.dedup();
                 Self::In(strings.into_iter().map(Constant::new).collect())
             }
-            TextPredicate::Contains(bytes) => Self::Contains(Box::new(Finder::new(bytes))),
+            TextPredicate::Contains(bytes) => Self::Like(Box::new(Like::new(&[b"", bytes, b""]))),
+            TextPredicate::Like(pieces) => Self::Like(Box::new(Like::new(pieces))),
         }
     }
 
@@ -90,7 +92,7 @@ impl<'p> Prepared<'p> {
             Self::Compare(test, constant) => test(compare(string, constant.bytes())),
             Self::Between(low, high) => low.bytes() <= string && string <= high.bytes(),
             Self::In(strings) => strings.binary_search_by(|other| other.bytes().cmp(string)).is_ok(),
-            Self::Contains(finder) => finder.find(string).is_some(),
+            Self::Like(like) => like.matches(string),
         }
     }
 }
@@ -152,6 +154,15 @@ fn by_runs(selection: &mut Mask, mut run: impl FnMut(Range<usize>, &mut Mask) ->
 
 /// Takes out the rows of `rows`, which are decoded, that do not match.
 fn test(rows: Range<usize>, offsets: &[u32], data: &[u8], prepared: &Prepared<'_>, selection: &mut Mask) {
+    if let Prepared::Like(like) = prepared {
+        let mut next = rows.start;
+        like.find_all(offsets, data, |place| {
+            selection.clear_range(next..rows.start + place);
+            next = rows.start + place + 1;
+        });
+        selection.clear_range(next..rows.end);
+        return;
+    }
     for (row, ends) in rows.zip(offsets.windows(2)) {
         if selection.get(row) && !prepared.matches(&data[ends[0] as usize..ends[1] as usize]) {
             selection.set(row, false);
@@ -176,11 +187,11 @@ fn on_symbols(fsst: &Fsst<'_>, prepared: &Prepared<'_>, selection: &mut Mask) ->
                 }
                 false
             }
-            Prepared::Contains(_) => unreachable!("strings are decoded to be searched"),
+            Prepared::Like(_) => unreachable!("strings are decoded to be searched"),
         })
     };
     let decode = match prepared {
-        Prepared::Contains(_) => true,
+        Prepared::Like(_) => true,
         Prepared::In(strings) => strings.len() > IN_ONE_BY_ONE,
         _ => false,
     };
@@ -239,7 +250,7 @@ impl MatchingCodes {
             TextPredicate::Prefix(prefix) => {
                 range(at(prefix)..before(&|entry| entry > prefix && !entry.starts_with(prefix)))
             }
-            TextPredicate::In(_) | TextPredicate::Contains(_) => {
+            TextPredicate::In(_) | TextPredicate::Contains(_) | TextPredicate::Like(_) => {
                 Self::Some(view.iter().map(|entry| prepared.matches(entry)).collect())
             }
         }

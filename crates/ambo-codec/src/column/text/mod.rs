@@ -60,6 +60,7 @@ mod encoding;
 mod filter;
 mod front;
 mod fsst;
+mod like;
 mod positional;
 mod reader;
 mod shared;
@@ -73,6 +74,7 @@ pub use dictionary::TextCodes;
 pub use encode::{TextSummary, encode, encode_as};
 pub use encoding::TextEncoding;
 pub use filter::TextPredicate;
+pub(crate) use like::Like;
 pub use shared::{SharedTable, TextTable};
 
 use super::{BLOCK_ROWS_MAX, BytesView, Goal, Mask};

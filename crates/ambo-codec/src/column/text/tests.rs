@@ -109,6 +109,8 @@ fn check_filters(block: &TextBlock<'_>, strings: &BytesView<'_>, constants: &[Ve
     let (low, high) = (&constants[0], &constants[1]);
     let few: Vec<&[u8]> = constants.iter().take(3).map(Vec::as_slice).collect();
     let many: Vec<&[u8]> = constants.iter().map(Vec::as_slice).collect();
+    let pieces = low.split_at(low.len() / 2);
+    let pieces = [pieces.0, pieces.1];
     let predicates = [
         TextPredicate::Eq(low),
         TextPredicate::Ne(low),
@@ -123,6 +125,7 @@ fn check_filters(block: &TextBlock<'_>, strings: &BytesView<'_>, constants: &[Ve
         TextPredicate::Prefix(low),
         TextPredicate::Contains(&low[low.len() / 2..]),
         TextPredicate::Contains(low),
+        TextPredicate::Like(&pieces),
     ];
     // What the operators mean, once more.
     let matches = |predicate: &TextPredicate<'_>, string: &[u8]| match *predicate {
@@ -135,6 +138,9 @@ fn check_filters(block: &TextBlock<'_>, strings: &BytesView<'_>, constants: &[Ve
         TextPredicate::Between(x, y) => x <= string && string <= y,
         TextPredicate::In(some) => some.contains(&string),
         TextPredicate::Prefix(x) => string.starts_with(x),
+        TextPredicate::Like(_) => {
+            string.starts_with(pieces[0]) && string[pieces[0].len()..].ends_with(pieces[1])
+        }
         TextPredicate::Contains(x) => x.is_empty() || string.windows(x.len()).any(|part| part == x),
     };
     let rows = strings.len();
