@@ -17,6 +17,7 @@ DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
+ADBC_GO := $(TARGET_DIR)/adbc-go
 SERVER_VENV := $(TARGET_DIR)/server-venv
 SERVER_NODE := $(TARGET_DIR)/server-node
 SERVER_JARS := $(TARGET_DIR)/server-jars
@@ -24,14 +25,14 @@ SERVER_PGX := $(TARGET_DIR)/server-pgx
 SERVER_PYTHON := $(SERVER_VENV)/bin/python
 CONSOLE_MODULES := $(TARGET_DIR)/console-modules
 
-.PHONY: server-clients demo test wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: server-clients demo test endurance wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
 	CARGO="$(CARGO)" demo/run.sh
 
-test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients $(CONSOLE_MODULES)/made
-	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) AMBO_SERVER_NODE=$(SERVER_NODE) AMBO_SERVER_JARS=$(SERVER_JARS) AMBO_SERVER_PGX=$(SERVER_PGX) AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test --workspace --exclude ambo-bench
+test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made $(ADBC_GO) server-clients $(CONSOLE_MODULES)/made
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_ADBC_GO=$(ADBC_GO) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) AMBO_SERVER_NODE=$(SERVER_NODE) AMBO_SERVER_JARS=$(SERVER_JARS) AMBO_SERVER_PGX=$(SERVER_PGX) AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -101,6 +102,17 @@ $(PACKAGE_VENV)/made: python/requirements.txt
 	python3 -m venv --clear $(PACKAGE_VENV)
 	$(PACKAGE_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary dbapi-compliance -r $<
 	touch $@
+
+# A program in Go that loads the driver of ADBC. Its driver manager is in C++, which is compiled with it.
+$(ADBC_GO): crates/ambo-capi/tests/go/main.go crates/ambo-capi/tests/go/go.mod crates/ambo-capi/tests/go/go.sum
+	command -v go >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends golang-go; }
+	cd crates/ambo-capi/tests/go && CGO_ENABLED=1 go build -mod=readonly -o $(abspath $@) .
+
+# 10,000 openings and closings, 1,000 forks and 8 threads for a minute, from Python: some minutes.
+endurance: $(PACKAGE_VENV)/made
+	$(CARGO) test --workspace --exclude ambo-bench --test python --no-run
+	place=$$(mktemp -d) && cp -r python/ambo $$place/ && ln -s $(TARGET_DIR)/debug/deps/lib_ambo.so $$place/ambo/_ambo.abi3.so && \
+		PYTHONPATH=$$place $(PACKAGE_PYTHON) python/tests/endurance.py; status=$$?; rm -r $$place; exit $$status
 
 # The clients that tests of the server start: psql and pgbench, which are installed where apt can, and a Python with clients.
 server-clients: $(SERVER_VENV)/made $(SERVER_NODE)/made $(SERVER_JARS)/made $(SERVER_PGX)

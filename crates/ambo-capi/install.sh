@@ -33,4 +33,12 @@ done
 strip --strip-unneeded "$to/lib/lib$name.so.$version"
 sed -e "s|@PREFIX@|$prefix|" -e "s|@NAME@|$name|" -e "s|@LIB@|$name|" -e "s|@VERSION@|$version|" \
     -e "s|@DESCRIPTION@|$description|" -e "s|@CFLAGS@|$cflags|" ambo.pc.in > "$to/lib/pkgconfig/$name.pc"
+if [ "$name" = ambo ]; then
+    # By it driver managers of ADBC find the driver as "ambo". They look in /etc; for other folders, ADBC_DRIVER_PATH names them.
+    case $prefix in /usr | /usr/local) drivers=${DESTDIR:-}/etc/adbc/drivers ;; *) drivers=$to/etc/adbc/drivers ;; esac
+    case $(uname -m) in x86_64) machine=amd64 ;; aarch64 | arm64) machine=arm64 ;; *) machine=$(uname -m) ;; esac
+    install -d "$drivers"
+    sed -e "s|@VERSION@|$version|" -e "s|@PLATFORM@|$(uname -s | tr A-Z a-z | sed s/darwin/macos/)_$machine|" -e "s|@LIBRARY@|$prefix/lib/lib$name.so.0|" \
+        ambo.toml.in > "$drivers/ambo.toml"
+fi
 du -h "$to/lib/lib$name.so.$version" "$to/lib/lib$name.a"

@@ -18,12 +18,13 @@ import atexit
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Generator, Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from . import _ambo, _errors, _frames
-from ._ambo import Batch, Cursor, KeyValue, KvCursor, Snapshot
+from ._ambo import Batch, Changes, Cursor, Feed, KeyValue, KvCursor, Pairs, Snapshot
+from ._changes import BackupReport, Change, Commit, DeletedRange, Unlogged
 from ._errors import (
     CancelledError,
     ConflictError,
@@ -45,16 +46,22 @@ from ._errors import (
 )
 
 __all__ = [
+    "BackupReport",
     "Batch",
     "CancelledError",
+    "Change",
+    "Changes",
+    "Commit",
     "ConflictError",
     "Connection",
     "Cursor",
     "DamagedError",
     "DataError",
     "DatabaseError",
+    "DeletedRange",
     "DiskFullError",
     "Error",
+    "Feed",
     "InUseError",
     "IntegrityError",
     "InterfaceError",
@@ -64,19 +71,24 @@ __all__ = [
     "NotFoundError",
     "NotSupportedError",
     "OperationalError",
+    "Pairs",
     "PoisonedError",
     "ProgrammingError",
     "Progress",
     "Snapshot",
     "SqlSyntaxError",
+    "Unlogged",
     "connect",
+    "restore",
+    "verify_backup",
 ]
 
 del _frames
 
 T = TypeVar("T")
 
-MutableMapping.register(KeyValue)
+# Type checkers take it for a protocol, which knows no `register`.
+cast(Any, MutableMapping).register(KeyValue)
 
 #: All that are open, to be closed when Python ends: the threads of a database outlive no interpreter.
 _connections: weakref.WeakSet[Connection] = weakref.WeakSet()
@@ -120,7 +132,7 @@ class Connection(_ambo.BaseConnection):
         super().__exit__(*exception)
 
     @contextmanager
-    def transaction(self, *, serializable: bool = False, read_only: bool = False) -> Iterator[Connection]:
+    def transaction(self, *, serializable: bool = False, read_only: bool = False) -> Generator[Connection]:
         """A transaction: committed at the end, or rolled back if something is raised. Within another it is a savepoint.
 
         >>> con = connect()
@@ -150,7 +162,7 @@ class Connection(_ambo.BaseConnection):
             self.commit()
 
     @contextmanager
-    def savepoint(self) -> Iterator[Connection]:
+    def savepoint(self) -> Generator[Connection]:
         """A part of the open transaction, which alone is taken back if something is raised."""
         name = f"of_python_{next(_numbers)}"
         self.executescript(f"savepoint {name}")
@@ -191,6 +203,21 @@ class Connection(_ambo.BaseConnection):
         """How far the query is that runs in another thread, or that ran last; `None` if nothing is left of it."""
         progress = self._progress()
         return None if progress is None else Progress(*progress)
+
+    def backup(self, path: str | os.PathLike[str]) -> BackupReport:
+        """Makes a directory a backup of the database as it is now, while it goes on being used. A backup is a database.
+
+        A directory with an earlier backup of the database becomes the new one, and what it has already is not copied again.
+
+        >>> import tempfile
+        >>> con = connect()
+        >>> con.kv("towns", key="str", value="str")["Bergen"] = "Norway"
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = con.backup(folder + "/backup")
+        ...     print(report.moment == con.moment, verify_backup(folder + "/backup"))
+        True []
+        """
+        return BackupReport(*self._backup(os.fspath(path)))
 
     def info(self) -> dict[str, Any]:
         """What is known of the database: its version, where it is, the settings, and figures such as `file_bytes` and `cache_bytes`.
@@ -263,11 +290,19 @@ def connect(
     return Connection(os.fspath(path), wanted, autocommit, scan_frames, progress)
 
 
+def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> BackupReport:
+    """Makes a directory a database like a backup, which stays what it is; or like a database that was closed and nobody has open."""
+    return BackupReport(*_ambo.restore(os.fspath(backup), os.fspath(path)))
+
+
+def verify_backup(path: str | os.PathLike[str]) -> list[str]:
+    """Reads everything in a backup, and returns what is wrong: nothing, if it is sound."""
+    return _ambo.verify_backup(os.fspath(path))
+
+
 def _close_all() -> None:
     for connection in list(_connections):
         connection.close()
 
 
 atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_ambo._forked)

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, ValuesView
 from typing import Any
 
+from ._ambo import KeyValue
+
 
 class Items(ItemsView[Any, Any]):
     """The pairs of a table."""
 
+    _mapping: KeyValue
+
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        pairs: Iterator[tuple[Any, Any]] = self._mapping.range()  # type: ignore[attr-defined]
-        return pairs
+        return self._mapping.range()
 
     def __reversed__(self) -> Iterator[tuple[Any, Any]]:
-        pairs: Iterator[tuple[Any, Any]] = self._mapping.range(reverse=True)  # type: ignore[attr-defined]
-        return pairs
+        return self._mapping.range(reverse=True)
 
 
 class Values(ValuesView[Any]):
     """The values of a table."""
 
+    _mapping: KeyValue
+
     def __iter__(self) -> Iterator[Any]:
-        return (value for _, value in self._mapping.range())  # type: ignore[attr-defined]
+        return (value for _, value in self._mapping.range())
 
     def __reversed__(self) -> Iterator[Any]:
-        return (value for _, value in self._mapping.range(reverse=True))  # type: ignore[attr-defined]
+        return (value for _, value in self._mapping.range(reverse=True))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -76,7 +76,7 @@ class AsyncConnection:
         await self.run(self._connection.rollback)
 
     @asynccontextmanager
-    async def transaction(self, *, serializable: bool = False) -> AsyncIterator[AsyncConnection]:
+    async def transaction(self, *, serializable: bool = False) -> AsyncGenerator[AsyncConnection]:
         """A transaction: committed at the end, or rolled back if something is raised."""
         await self.run(lambda: self._connection.begin(serializable=serializable))
         try:

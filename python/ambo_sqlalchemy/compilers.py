@@ -71,14 +71,16 @@ class AmboCompiler(PGCompiler):
         return text
 
     def fetch_clause(self, select: Any, **kw: Any) -> str:
-        """FETCH FIRST n ROWS ONLY, which is LIMIT."""
+        """FETCH FIRST n ROWS ONLY, which is LIMIT; or WITH TIES."""
         options = select._fetch_clause_options
-        if options["percent"] or options["with_ties"]:
-            raise exc.CompileError("Ambo knows no FETCH … PERCENT and no WITH TIES")
-        text = "\n LIMIT " + self.process(select._fetch_clause, **kw)
-        if select._offset_clause is not None:
-            text += " OFFSET " + self.process(select._offset_clause, **kw)
-        return text
+        if options["percent"]:
+            raise exc.CompileError("Ambo knows no FETCH … PERCENT")
+        count = self.process(select._fetch_clause, **kw)
+        offset = None if select._offset_clause is None else self.process(select._offset_clause, **kw)
+        if options["with_ties"]:
+            before = "" if offset is None else f"\n OFFSET {offset} ROWS"
+            return f"{before}\n FETCH FIRST {count} ROWS WITH TIES"
+        return f"\n LIMIT {count}" + ("" if offset is None else f" OFFSET {offset}")
 
 
 class AmboDDLCompiler(compiler.DDLCompiler):
@@ -234,6 +236,9 @@ class AmboTypeCompiler(compiler.GenericTypeCompiler):
         return type_.text
 
     def _render_string_type(self, name: str, length: Any = None, collation: Any = None, *more: Any, **kw: Any) -> str:
-        if collation:
-            raise exc.CompileError("Ambo compares texts by their code points, and knows no COLLATE")
-        return f"{name}({length})" if length else name
+        text = f"{name}({length})" if length else name
+        if not collation:
+            return text
+        # Several stand with points between: nocase.noaccent.
+        quote = self.dialect.identifier_preparer.quote
+        return f"{text} COLLATE {'.'.join(quote(part) for part in collation.split('.'))}"

@@ -16,20 +16,26 @@ from .types import type_named
 #: The schema of names without one.
 MAIN = "main"
 
+#: Where a schema is looked for: the database, and for names without a schema what is temporary, too.
+_HERE = "(table_catalog, table_schema) in (('ambo', ?), ('temp', ?))"
+_HERE_T = _HERE.replace("table_", "t.table_")
+_HERE_C = _HERE.replace("table_", "c.table_")
+
 #: A table by its schema, as it was asked for, and its name.
 Key = tuple[str | None, str]
 
-_KINDS = {"BASE TABLE": ObjectKind.TABLE, "VIEW": ObjectKind.VIEW, "SYSTEM VIEW": ObjectKind.VIEW}
+_KINDS = {"BASE TABLE": ObjectKind.TABLE, "LOCAL TEMPORARY": ObjectKind.TABLE, "VIEW": ObjectKind.VIEW, "SYSTEM VIEW": ObjectKind.VIEW}
+_SCOPES = {"ambo": ObjectScope.DEFAULT, "temp": ObjectScope.TEMPORARY}
 
 #: The check that `varchar(n)` is.
 _LENGTH = re.compile(r'^character_length\((?:"((?:[^"]|"")*)"|(\w+))\) <= (\d+)$')
 
-_KEYS = """select c.table_name, c.constraint_name, k.column_name, c.is_deferrable, c.initially_deferred,
+_KEYS = f"""select c.table_catalog, c.table_name, c.constraint_name, k.column_name, c.is_deferrable, c.initially_deferred,
         k.referenced_table_schema, k.referenced_table_name, k.referenced_column_name
     from information_schema.table_constraints as c join information_schema.key_column_usage as k
         on c.constraint_name = k.constraint_name and c.table_name = k.table_name and c.table_schema = k.table_schema
         and c.table_catalog = k.table_catalog
-    where c.table_catalog = 'ambo' and c.table_schema = ? and c.constraint_type = ?
+    where {_HERE_C} and c.constraint_type = ?
     order by c.table_name, c.constraint_name, k.ordinal_position"""
 
 
@@ -39,6 +45,10 @@ class Reflection:
     def _rows(self, connection: Any, query: str, *values: Any) -> list[Any]:
         return connection.exec_driver_sql(query, values).all()
 
+    def _rows_of(self, connection: Any, query: str, schema: str | None, *values: Any) -> list[Any]:
+        """Rows of a query that asks for what is `_HERE`."""
+        return self._rows(connection, query, schema or MAIN, MAIN if schema is None else "", *values)
+
     def _objects(
         self,
         connection: Any,
@@ -47,16 +57,14 @@ class Reflection:
         scope: ObjectScope = ObjectScope.ANY,
         kind: ObjectKind = ObjectKind.ANY,
     ) -> dict[str, Any]:
-        """Tables and views by name."""
-        if ObjectScope.DEFAULT not in scope:
-            return {}
-        query = """select table_name, table_type, table_comment, storage from information_schema.tables
-            where table_catalog = 'ambo' and table_schema = ? order by table_name"""
+        """Tables and views by name. What is temporary stands before what stays."""
+        query = f"""select table_catalog, table_name, table_type, table_comment, storage from information_schema.tables
+            where {_HERE} order by table_catalog, table_name"""
         wanted = None if names is None else set(names)
         return {
             row.table_name: row
-            for row in self._rows(connection, query, schema or MAIN)
-            if _KINDS[row.table_type] in kind and (wanted is None or row.table_name in wanted)
+            for row in self._rows_of(connection, query, schema)
+            if _SCOPES[row.table_catalog] in scope and _KINDS[row.table_type] in kind and (wanted is None or row.table_name in wanted)
         }
 
     def _each(
@@ -66,9 +74,10 @@ class Reflection:
         schema, names, scope, kind = asked
         by_table = defaultdict(list)
         for row in rows:
-            by_table[row.table_name].append(row)
-        for name in self._objects(connection, schema, names, scope, kind):
-            yield (schema, name), of(name, by_table[name]) if name in by_table else empty()
+            by_table[row.table_catalog, row.table_name].append(row)
+        for name, found in self._objects(connection, schema, names, scope, kind).items():
+            key = found.table_catalog, name
+            yield (schema, name), of(name, by_table[key]) if key in by_table else empty()
 
     # Names.
 
@@ -87,20 +96,20 @@ class Reflection:
     @reflection.cache
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """Tables of a schema."""
-        return list(self._objects(connection, schema, kind=ObjectKind.TABLE))
+        return list(self._objects(connection, schema, scope=ObjectScope.DEFAULT, kind=ObjectKind.TABLE))
 
     @reflection.cache
     def get_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """Views of a schema."""
-        return list(self._objects(connection, schema, kind=ObjectKind.VIEW))
+        return list(self._objects(connection, schema, scope=ObjectScope.DEFAULT, kind=ObjectKind.VIEW))
 
     def get_temp_table_names(self, connection: Any, **kw: Any) -> list[str]:
-        """There are none."""
-        return []
+        """Temporary tables of the connection."""
+        return list(self._objects(connection, None, scope=ObjectScope.TEMPORARY, kind=ObjectKind.TABLE))
 
     def get_temp_view_names(self, connection: Any, **kw: Any) -> list[str]:
-        """There are none."""
-        return []
+        """Temporary views of the connection."""
+        return list(self._objects(connection, None, scope=ObjectScope.TEMPORARY, kind=ObjectKind.VIEW))
 
     def get_materialized_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """There are none."""
@@ -126,9 +135,9 @@ class Reflection:
     @reflection.cache
     def get_view_definition(self, connection: Any, view_name: str, schema: str | None = None, **kw: Any) -> str:
         """The query of a view."""
-        query = """select view_definition from information_schema.views
-            where table_catalog = 'ambo' and table_schema = ? and table_name = ?"""
-        found = self._rows(connection, query, schema or MAIN, view_name)
+        query = f"""select view_definition from information_schema.views
+            where {_HERE} and table_name = ? order by table_catalog desc"""
+        found = self._rows_of(connection, query, schema, view_name)
         if not found:
             raise exc.NoSuchTableError(f"{schema}.{view_name}" if schema else view_name)
         return str(found[0][0])
@@ -145,13 +154,12 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Columns. A text with a check of its length is a `VARCHAR`."""
-        lengths = {(row.table_name, name): length for row, name, length in self._lengths(connection, schema)}
-        query = """select * from information_schema.columns
-            where table_catalog = 'ambo' and table_schema = ? order by table_name, ordinal_position"""
+        lengths = {(row.table_catalog, row.table_name, name): length for row, name, length in self._lengths(connection, schema)}
+        query = f"select * from information_schema.columns where {_HERE} order by table_name, ordinal_position"
 
         def column(row: Any) -> dict[str, Any]:
             kind = type_named(row.data_type)
-            length = lengths.get((row.table_name, row.column_name))
+            length = lengths.get((row.table_catalog, row.table_name, row.column_name))
             if length is not None:
                 kind = types.VARCHAR(length)
             column = {
@@ -169,16 +177,16 @@ class Reflection:
         def of(_name: str, rows: list[Any]) -> Any:
             return [column(row) for row in rows]
 
-        rows = self._rows(connection, query, schema or MAIN)
+        rows = self._rows_of(connection, query, schema)
         return self._each(connection, (schema, filter_names, scope, kind), rows, list, of)
 
     def _checks(self, connection: Any, schema: str | None) -> list[Any]:
-        query = """select t.table_name, t.constraint_name, c.check_clause
+        query = f"""select t.table_catalog, t.table_name, t.constraint_name, c.check_clause
             from information_schema.table_constraints as t join information_schema.check_constraints as c
                 on t.constraint_name = c.constraint_name and t.constraint_schema = c.constraint_schema
                 and t.constraint_catalog = c.constraint_catalog
-            where t.table_catalog = 'ambo' and t.table_schema = ? and t.constraint_type = 'CHECK' order by 1, 2"""
-        return self._rows(connection, query, schema or MAIN)
+            where {_HERE_T} and t.constraint_type = 'CHECK' order by 1, 2, 3"""
+        return self._rows_of(connection, query, schema)
 
     def _lengths(self, connection: Any, schema: str | None) -> Iterable[tuple[Any, str, int]]:
         """Checks that are lengths of columns, with the column and the length."""
@@ -198,8 +206,9 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Checks, without those that are lengths."""
-        lengths = {(row.table_name, row.constraint_name) for row, _, _ in self._lengths(connection, schema)}
-        rows = [row for row in self._checks(connection, schema) if (row.table_name, row.constraint_name) not in lengths]
+        lengths = {(row.table_catalog, row.table_name, row.constraint_name) for row, _, _ in self._lengths(connection, schema)}
+        checks = self._checks(connection, schema)
+        rows = [row for row in checks if (row.table_catalog, row.table_name, row.constraint_name) not in lengths]
 
         def of(_name: str, rows: list[Any]) -> Any:
             return [{"name": row.constraint_name, "sqltext": row.check_clause} for row in rows]
@@ -216,7 +225,7 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Primary keys, which are named for their tables."""
-        rows = self._rows(connection, _KEYS, schema or MAIN, "PRIMARY KEY")
+        rows = self._rows_of(connection, _KEYS, schema, "PRIMARY KEY")
 
         def of(_name: str, rows: list[Any]) -> Any:
             return {"name": rows[0].constraint_name, "constrained_columns": [row.column_name for row in rows]}
@@ -236,7 +245,7 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Unique constraints, which are unique indexes: `get_indexes` has them, too."""
-        rows = self._rows(connection, _KEYS, schema or MAIN, "UNIQUE")
+        rows = self._rows_of(connection, _KEYS, schema, "UNIQUE")
 
         def of(_name: str, rows: list[Any]) -> Any:
             named: dict[str, list[str]] = defaultdict(list)
@@ -256,17 +265,17 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Foreign keys."""
-        rows = self._rows(connection, _KEYS, schema or MAIN, "FOREIGN KEY")
-        query = """select t.table_name, t.constraint_name, r.update_rule, r.delete_rule
+        rows = self._rows_of(connection, _KEYS, schema, "FOREIGN KEY")
+        query = f"""select t.table_catalog, t.table_name, t.constraint_name, r.update_rule, r.delete_rule
             from information_schema.table_constraints as t join information_schema.referential_constraints as r
                 on t.constraint_name = r.constraint_name and t.constraint_schema = r.constraint_schema
                 and t.constraint_catalog = r.constraint_catalog
-            where t.table_catalog = 'ambo' and t.table_schema = ? and t.constraint_type = 'FOREIGN KEY'"""
-        rules = {(row.table_name, row.constraint_name): row for row in self._rows(connection, query, schema or MAIN)}
+            where {_HERE_T} and t.constraint_type = 'FOREIGN KEY'"""
+        rules = {(row.table_catalog, row.table_name, row.constraint_name): row for row in self._rows_of(connection, query, schema)}
 
         def key(name: str, columns: list[Any]) -> dict[str, Any]:
             first = columns[0]
-            rule = rules[(name, first.constraint_name)]
+            rule = rules[(first.table_catalog, name, first.constraint_name)]
             options: dict[str, Any] = {}
             if rule.update_rule != "NO ACTION":
                 options["onupdate"] = rule.update_rule
@@ -304,8 +313,8 @@ class Reflection:
         **kw: Any,
     ) -> Iterable[tuple[Key, Any]]:
         """Indexes, but for the primary key."""
-        query = """select table_name, index_name, column_name, non_unique, index_type from information_schema.statistics
-            where table_catalog = 'ambo' and table_schema = ? and index_name <> 'PRIMARY' order by table_name, index_name, seq_in_index"""
+        query = f"""select table_catalog, table_name, index_name, column_name, non_unique, index_type from information_schema.statistics
+            where {_HERE} and index_name <> 'PRIMARY' order by table_name, index_name, seq_in_index"""
 
         def index(columns: list[Any]) -> dict[str, Any]:
             first = columns[0]
@@ -324,7 +333,7 @@ class Reflection:
                 named[row.index_name].append(row)
             return [index(columns) for columns in named.values()]
 
-        rows = self._rows(connection, query, schema or MAIN)
+        rows = self._rows_of(connection, query, schema)
         return self._each(connection, (schema, filter_names, scope, kind), rows, list, of)
 
     def get_multi_table_comment(

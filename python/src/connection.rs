@@ -17,8 +17,10 @@ use crate::{
     arrow,
     cursor::Cursor,
     errors::{raise, raise_new},
+    feed::Feed,
     key_value::KeyValue,
     session::{Session, closed},
+    store::{self, Changes, Report, report},
     values::row_of,
     views::{Batch, Snapshot},
 };
@@ -256,7 +258,8 @@ impl Connection {
         Ok(KeyValue::new(&self.session, name, table))
     }
 
-    /// Computes a query of UQI, such as the sum of keys or the greatest records, of what is committed. Returns keys and records.
+    /// Computes a query of UQI, such as the sum of keys or the greatest records, of what the open transaction sees, or what is committed.
+    /// Returns keys and records.
     ///
     /// >>> import ambo
     /// >>> con = ambo.connect()
@@ -264,17 +267,39 @@ impl Connection {
     /// >>> con.uqi("TOP($record) FROM counts LIMIT 2")
     /// [(3, 20), (2, 30)]
     fn uqi<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        let rows = self.session.with_database(py, |db| {
-            let store: &ambo::Database = db;
-            let result = store.uqi(store, query)?;
-            let value = |stream: &ambo::uqi::Stream, row: usize| match row < stream.len() {
-                true => stream.value(row).to_value(),
-                false => ambo::Datum::Null,
-            };
-            let pair = |row| [value(&result.keys, row), value(&result.records, row)];
-            Ok((0..result.rows()).map(pair).collect::<Vec<_>>())
-        })?;
+        let rows = self.session.view(py, |db, view| store::uqi(db, view, query))?;
         rows.iter().map(|row| row_of(py, row)).collect()
+    }
+
+    /// What was committed after a moment, up to now, in order: an iterator of `Commit` and `Unlogged`. The moment is that of a snapshot,
+    /// of a commit, or `until` of earlier changes. The log has them, of which the option `keep_log_bytes` says how much is kept.
+    fn changes(&self, py: Python<'_>, since: u64) -> PyResult<Changes> {
+        Changes::new(py, &self.session, since)
+    }
+
+    /// The moment of the last commit.
+    #[getter]
+    fn moment(&self, py: Python<'_>) -> PyResult<u64> {
+        self.session.with_database(py, |db| Ok(db.snapshot().timestamp().0))
+    }
+
+    /// Begins, or goes on with, a source of rows of a table that is stored by column, best of storage `append`: what is pushed is
+    /// published by checkpoints, with a token that says how far the source has come.
+    ///
+    /// >>> import ambo
+    /// >>> con = ambo.connect()
+    /// >>> _ = con.execute("create table points (x bigint) storage = append")
+    /// >>> feed = con.feed("points", "sensor")
+    /// >>> feed.push([{"x": 1}, {"x": 2}]), feed.checkpoint(b"line 2")
+    /// (2, 2)
+    /// >>> con.feed("points", "sensor").token
+    /// b'line 2'
+    fn feed(&self, py: Python<'_>, table: &str, name: &str) -> PyResult<Feed> {
+        Feed::new(py, &self.session, table, name)
+    }
+
+    fn _backup(&self, py: Python<'_>, path: &str) -> PyResult<Report> {
+        self.session.with_database(py, |db| Ok(report(db.backup_to(path)?)))
     }
 
     /// Writes of several key-value tables that are done at once: `with con.batch() as batch: batch.put(table, key, value)`.
@@ -296,6 +321,16 @@ impl Connection {
     /// Merges what is due to be merged: after a load, so that reads are fast.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
         self.session.with_database(py, |db| Ok(db.compact_due()?))
+    }
+
+    /// Writes what memory holds of commits to pages, so that opening has nothing to replay.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.session.with_database(py, |db| Ok(db.flush()?))
+    }
+
+    /// Merges all that can be merged, and gives free space back to the file system.
+    fn vacuum(&self, py: Python<'_>) -> PyResult<()> {
+        self.session.with_database(py, |db| Ok(db.vacuum().map(drop)?))
     }
 
     /// Merges all that can be merged.

@@ -14,33 +14,35 @@ mod connection;
 mod cursor;
 mod drawing;
 mod errors;
+mod feed;
 mod frames;
 mod key_value;
 mod parameters;
 mod session;
+mod store;
 mod values;
 mod views;
 
-// The driver of ADBC is exported by the same library.
-use ambo_adbc as _;
 use pyo3::prelude::*;
 
-/// What was opened before a fork is not to be used in the child.
-#[pyfunction]
-fn _forked() {
-    ambo_face::forked();
+// The driver of ADBC is exported by the same library.
+#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc, missing_docs)]
+mod adbc {
+    adbc_ffi::export_driver!(AdbcDriverAmboInit, ambo_adbc::AmboDriver);
 }
 
 #[pymodule]
 mod _ambo {
     #[pymodule_export]
-    use super::_forked;
-    #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]
     use super::cursor::Cursor;
     #[pymodule_export]
+    use super::feed::Feed;
+    #[pymodule_export]
     use super::key_value::{KeyValue, KvCursor, Pairs};
+    #[pymodule_export]
+    use super::store::{Changes, restore, verify_backup};
     #[pymodule_export]
     use super::views::{Batch, Snapshot};
 }

@@ -12,13 +12,7 @@ use ambo_face::{Class, Error, KeyValue, Opened, Result, View, caught};
 use ambo_sql::Interrupter;
 use pyo3::prelude::*;
 
-use crate::{
-    cursor::State,
-    drawing::Drawing,
-    errors::raise,
-    frames,
-    key_value::{SharedCursor, SharedScan},
-};
+use crate::{cursor::State, drawing::Drawing, errors::raise, frames};
 
 /// How often a thread that waits looks for signals.
 const SIGNALS: Duration = Duration::from_millis(50);
@@ -40,8 +34,18 @@ pub(crate) struct Session {
     /// What is to be let go when the connection is closed.
     results: Mutex<Vec<Weak<Mutex<State>>>>,
     tables: Mutex<Vec<Weak<SharedTable>>>,
-    scans: Mutex<Vec<Weak<SharedScan>>>,
-    cursors: Mutex<Vec<Weak<SharedCursor>>>,
+    others: Mutex<Vec<Weak<dyn LetGo>>>,
+}
+
+/// What holds something of the database, until it lets go of it.
+trait LetGo: Send + Sync {
+    fn let_go(&self);
+}
+
+impl<T: Send> LetGo for Mutex<Option<T>> {
+    fn let_go(&self) {
+        drop(lock(self).take());
+    }
 }
 
 /// A table until the connection is closed.
@@ -84,8 +88,7 @@ impl Session {
                 drawing,
                 results: Mutex::default(),
                 tables: Mutex::default(),
-                scans: Mutex::default(),
-                cursors: Mutex::default(),
+                others: Mutex::default(),
             }
         })
     }
@@ -172,19 +175,34 @@ impl Session {
             if let Some(snapshot) = snapshot {
                 return act(table, View::Snapshot(snapshot));
             }
-            if !self.in_transaction() {
-                return act(table, View::Now(table.table().database()));
-            }
-            let mut sql = lock(&self.sql);
-            let connection = sql.as_mut().ok_or_else(closed)?;
-            if let Some(snapshot) = connection.read_only_view() {
-                return act(table, View::Snapshot(&snapshot));
-            }
-            match connection.transaction() {
-                Some(transaction) => act(table, View::Transaction(transaction)),
-                None => act(table, View::Now(table.table().database())),
-            }
+            self.of_transaction(|view| act(table, view.unwrap_or(View::Now(table.table().database()))))
         })
+    }
+
+    /// Does something with a view of the whole database: of the open transaction, or of what there is now.
+    pub(crate) fn view<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&ambo::Database, View<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        self.detached(py, || {
+            let db = lock(&self.opened).as_ref().map(|opened| ambo_sql::Database::clone(opened));
+            let db = db.ok_or_else(closed)?;
+            self.of_transaction(|view| act(&db, view.unwrap_or(View::Now(&db))))
+        })
+    }
+
+    /// Does something with what the open transaction sees; with nothing, if none is open.
+    fn of_transaction<T>(&self, act: impl FnOnce(Option<View<'_>>) -> Result<T>) -> Result<T> {
+        if !self.in_transaction() {
+            return act(None);
+        }
+        let mut sql = lock(&self.sql);
+        let connection = sql.as_mut().ok_or_else(closed)?;
+        if let Some(snapshot) = connection.read_only_view() {
+            return act(Some(View::Snapshot(&snapshot)));
+        }
+        act(connection.transaction().map(|transaction| View::Transaction(transaction)))
     }
 
     /// Writes to a key-value table: in the open transaction, or as a commit of its own.
@@ -228,14 +246,14 @@ impl Session {
         keep(&mut lock(&self.tables), table);
     }
 
-    /// The same, of an iterator.
-    pub(crate) fn keep_scan(&self, scan: &Arc<SharedScan>) {
-        keep(&mut lock(&self.scans), scan);
-    }
-
-    /// The same, of a cursor over a key-value table.
-    pub(crate) fn keep_cursor(&self, cursor: &Arc<SharedCursor>) {
-        keep(&mut lock(&self.cursors), cursor);
+    /// The same, of an iterator, a cursor and the like.
+    pub(crate) fn keep<T: Send + 'static>(&self, one: &Arc<Mutex<Option<T>>>) {
+        let mut all = lock(&self.others);
+        if all.len() == all.capacity() {
+            all.retain(|known| known.strong_count() > 0);
+        }
+        let one: Weak<dyn LetGo> = Arc::downgrade(one) as _;
+        all.push(one);
     }
 
     /// Ends what runs, lets go of all that came from the connection, and closes it. Says whether a transaction was open.
@@ -273,10 +291,8 @@ impl Session {
                 *table.write().unwrap_or_else(PoisonError::into_inner) = None;
             }
         }
-        let scans = std::mem::take(&mut *lock(&self.scans));
-        scans.iter().filter_map(Weak::upgrade).for_each(|scan| drop(lock(&scan).take()));
-        let cursors = std::mem::take(&mut *lock(&self.cursors));
-        cursors.iter().filter_map(Weak::upgrade).for_each(|cursor| drop(lock(&cursor).take()));
+        let others = std::mem::take(&mut *lock(&self.others));
+        others.iter().filter_map(Weak::upgrade).for_each(|other| other.let_go());
         drop(sql);
         drop(lock(&self.opened).take());
         was_open

@@ -25,6 +25,12 @@ impl Snapshot {
 
 #[pymethods]
 impl Snapshot {
+    /// The moment: every commit up to it is seen, and `changes` go on from there.
+    #[getter]
+    fn moment(&self) -> u64 {
+        self.inner.timestamp().0
+    }
+
     /// A table of the connection as it was.
     fn __getitem__(&self, py: Python<'_>, table: &Bound<'_, KeyValue>) -> PyResult<KeyValue> {
         if !table.get().is_of(&self.session) {

@@ -91,7 +91,8 @@ def test_a_signal_ends_a_query_and_leaves_the_transaction(con: ambo.Connection) 
         took = time.monotonic() - asked[0]
         timer.join()
         assert isinstance(raised.value, KeyboardInterrupt) or "interrupt" in str(raised.value).lower(), raised.value
-        assert took < 1.0, took
+        # A twentieth of a second, and what a busy machine takes.
+        assert took < 0.3, took
     assert con.in_transaction and con.execute("select * from t").fetchall() == [(1,)]
     con.rollback()
 

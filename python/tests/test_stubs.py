@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import doctest
 import inspect
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +20,22 @@ PACKAGE = Path(ambo.__file__).parent
 
 def test_mypy_has_nothing_to_say() -> None:
     api = pytest.importorskip("mypy.api")
-    shown, errors, status = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(PACKAGE)])
+    typed = str(Path(__file__).parent / "typed.py")
+    shown, errors, status = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(PACKAGE), typed])
     assert status == 0, shown + errors
+
+
+def test_pyright_has_nothing_to_say(tmp_path: Path) -> None:
+    """Pyright in strict mode, as basedpyright has it: that brings its own Node."""
+    pytest.importorskip("basedpyright")
+    typed = Path(__file__).parent / "typed.py"
+    settings = {"typeCheckingMode": "strict", "include": [str(PACKAGE), str(typed)], "pythonVersion": "3.11", "extraPaths": [str(PACKAGE.parent)]}
+    # Libraries that may be there or not, and have no types.
+    settings |= {"reportMissingImports": False, "reportMissingTypeStubs": False}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--project", str(tmp_path), "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_stubs_name_what_is_there() -> None:

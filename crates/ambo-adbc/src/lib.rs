@@ -1,4 +1,4 @@
-//! Ambo as a driver of [ADBC](https://arrow.apache.org/adbc): what links this crate exports `AdbcDriverAmboInit` and `AdbcDriverInit`.
+//! Ambo as a driver of [ADBC](https://arrow.apache.org/adbc). The libraries that export it are those of the Python package and of C: `adbc_ffi::export_driver!`.
 //!
 //! 1. Values go in and out as Arrow; nothing is copied on the way out.
 //! 2. A result holds its connection, and a connection its database: each is let go with the last that holds it.
@@ -19,10 +19,3 @@ mod statement;
 pub use connection::AmboConnection;
 pub use database::{AmboDatabase, AmboDriver};
 pub use statement::AmboStatement;
-
-#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc, missing_docs)]
-mod exported {
-    adbc_ffi::export_driver!(AdbcDriverAmboInit, crate::AmboDriver);
-}
-
-pub use exported::AdbcDriverAmboInit;

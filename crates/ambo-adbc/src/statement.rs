@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use crate::{
     bind,
     connection::{MAIN, require_catalog},
-    error::{Result, argument, missing, no_option, state, text, told_sql, truth},
+    error::{Result, argument, caught, missing, no_option, state, text, told_sql, truth},
     result::{Reader, Streamed, made},
     session::{Cancel, Session},
 };
@@ -129,10 +129,23 @@ impl AmboStatement {
         let mode = self.target.mode.unwrap_or(ADBC_INGEST_OPTION_MODE_CREATE);
         let (_, mode) =
             MODES.iter().find(|(name, _)| *name == mode).expect("it was looked at when it was set");
-        let written =
-            self.session.within(|connection| connection.ingest(&name, rows, *mode, "").map_err(told_sql))?;
+        let written = on_own_stack(|| {
+            self.session.within(|connection| connection.ingest(&name, rows, *mode, "").map_err(told_sql))
+        })?;
         Ok(written as i64)
     }
+}
+
+/// Does something on a thread with so much stack that statements are run on no other one. What rows of others call when they are read and
+/// let go finds the stack of its thread then, as the runtime of Go asks for, and new versions of Python's.
+fn on_own_stack<T: Send>(act: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    const STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 16 << 20 };
+    let thread = std::thread::Builder::new().name("ambo-ingest".to_owned()).stack_size(STACK);
+    std::thread::scope(|scope| {
+        let running = thread.spawn_scoped(scope, || caught(act));
+        let running = running.map_err(|error| state(format!("no thread for the rows: {error}")))?;
+        running.join().unwrap_or_else(|_| Err(state("a fault of Ambo's own while rows were ingested")))
+    })
 }
 
 /// An error of a statement.

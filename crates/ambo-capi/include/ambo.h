@@ -55,7 +55,7 @@ typedef struct ambo_value ambo_value;
 typedef struct ambo_names ambo_names;
 /* How a database is opened: options by name. Sizes are texts such as "256MiB", times such as "500ms", switches "true" and "false".
  * There are read_only, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes, transaction_bytes_max,
- * page_size, log_compression, background_merge, lock_timeout and plugin_directory; and of SQL memory_bytes, threads and
+ * page_size, log_compression, keep_log_bytes, background_merge, lock_timeout and plugin_directory; and of SQL memory_bytes, threads and
  * default_storage. */
 typedef struct ambo_options ambo_options;
 /* An open database. */
@@ -72,6 +72,10 @@ typedef struct ambo_row ambo_row;
 typedef struct ambo_cursor ambo_cursor;
 /* Pairs in the order of their keys, straight to packed pages; all are there at once when it is finished. */
 typedef struct ambo_load ambo_load;
+/* A source of rows of a table that is stored by column, best of storage "append". */
+typedef struct ambo_feed ambo_feed;
+/* What was committed after one moment, up to another, in order. */
+typedef struct ambo_changes ambo_changes;
 /* The rows of a query of UQI: keys and records. What it lends is there until it is freed. */
 typedef struct ambo_uqi_rows ambo_uqi_rows;
 /* A connection: what transactions, prepared statements and interruption belong to. */
@@ -212,6 +216,34 @@ AMBO_API ambo_status ambo_tables(const ambo_database *database, ambo_names **tab
  * checkpoints, snapshots (that and how many transactions are open) or tables. */
 AMBO_API ambo_status ambo_info(const ambo_database *database, const char *figure, uint64_t *value, ambo_error **error);
 
+/* ==== Backups ==== */
+
+/* What making or restoring a backup did. */
+typedef struct ambo_backup_report {
+    /* Every commit up to this moment is in it. */
+    uint64_t moment;
+    /* Bytes of pages, which were copied. */
+    uint64_t page_bytes;
+    /* Files that have a second name in the directory of the backup. */
+    uint64_t linked;
+    /* Files that were copied, as they could not be linked. */
+    uint64_t copied;
+    /* Their bytes. */
+    uint64_t copied_bytes;
+    /* Files that an earlier backup had already. */
+    uint64_t kept;
+    /* Files of an earlier backup that this one does not need. */
+    uint64_t removed;
+} ambo_backup_report;
+/* Makes a directory a backup of the database as it is now, while it goes on being used. A backup is a database. A directory with an
+ * earlier backup of the database becomes the new one, and what it has already is not copied again. report may be NULL. */
+AMBO_API ambo_status ambo_backup(ambo_database *database, const char *path, ambo_backup_report *report, ambo_error **error);
+/* Makes the directory path a database like a backup, which stays what it is; or like a database that was closed in order and that
+ * nobody has open. report may be NULL. */
+AMBO_API ambo_status ambo_restore(const char *backup, const char *path, ambo_backup_report *report, ambo_error **error);
+/* Verifies every page and every row of a backup. problems says all that is wrong: no names, if nothing is. */
+AMBO_API ambo_status ambo_verify_backup(const char *path, ambo_names **problems, ambo_error **error);
+
 /* ==== Definitions of tables ==== */
 
 /* A column may be NULL. */
@@ -223,7 +255,7 @@ AMBO_API ambo_status ambo_definition_column(
     ambo_definition *definition, const char *column, const char *kind, uint32_t flags, ambo_error **error);
 /* Adds a column to the primary key, which is the order of the table. */
 AMBO_API ambo_status ambo_definition_key(ambo_definition *definition, const char *column, ambo_error **error);
-/* Sets an option: storage ("btree", "column", "memory"), log, auto_increment, duplicates ("true", "false"), key_compression (a codec of
+/* Sets an option: storage ("btree", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"), key_compression (a codec of
  * integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment. */
 AMBO_API ambo_status ambo_definition_set(ambo_definition *definition, const char *option, const char *value, ambo_error **error);
 /* Frees a definition. */
@@ -342,6 +374,10 @@ typedef struct ambo_range {
 AMBO_API ambo_status ambo_count(
     const ambo_table *table, const ambo_transaction *transaction, const ambo_range *range, uint64_t *count,
     ambo_error **error);
+/* Deletes the rows of a range of keys; of NULL, all rows. They are not read, so that many cost as little as few; only where the table has
+ * indexes or is stored by column they are deleted one by one. */
+AMBO_API ambo_status ambo_delete_range(
+    ambo_table *table, ambo_transaction *transaction, const ambo_range *range, ambo_error **error);
 /* The sum of all keys of a table whose key is one integer: its lower 64 bits, and in upper, which may be NULL, those above, as one
  * number of 128 bits with a sign. */
 AMBO_API ambo_status ambo_sum_keys(
@@ -494,6 +530,24 @@ AMBO_API ambo_status ambo_load_finish(ambo_load **load, uint64_t *rows, ambo_err
 /* Gives up a load: nothing of it is there. */
 AMBO_API void ambo_load_free(ambo_load **load);
 
+/* ==== Feeding the rows of a source ====
+ * What is pushed is seen when a checkpoint publishes it, as one commit and together with a token that says how far the source has come:
+ * after a crash both are there, or neither. So a source that goes on where its last token says brings each row once. */
+
+/* Begins, or goes on with, a source of a name. Rows that were pushed before and not published are not there. There is to be one of a
+ * name at a time. */
+AMBO_API ambo_status ambo_feed_open(ambo_table *table, const char *source, ambo_feed **feed, ambo_error **error);
+/* What the last checkpoint of the source said: where it is to go on. AMBO_NOT_FOUND if there was none. */
+AMBO_API ambo_status ambo_feed_token(const ambo_feed *feed, ambo_value **token, ambo_error **error);
+/* Takes a row: a value for each column of the table, in their order. */
+AMBO_API ambo_status ambo_feed_push(ambo_feed *feed, const ambo_datum *values, size_t columns, ambo_error **error);
+/* Publishes all that was pushed, and the token in the same moment. rows, unless it is NULL, becomes how many rows that are. After an
+ * error nothing of them is there: open the source again, which says where to go on. */
+AMBO_API ambo_status ambo_feed_checkpoint(
+    ambo_feed *feed, const void *token, size_t token_size, uint64_t *rows, ambo_error **error);
+/* Frees a source. What it pushed and did not publish is gone. */
+AMBO_API void ambo_feed_free(ambo_feed **feed);
+
 /* ==== Many operations at once ==== */
 
 /* Puts a pair, whether or not its key is there. */
@@ -532,6 +586,57 @@ typedef struct ambo_operation {
 AMBO_API ambo_status ambo_apply(
     ambo_database *database, ambo_transaction *transaction, ambo_operation *operations, size_t count, ambo_error **error);
 
+/* ==== Following what is committed ====
+ * A moment is the number of a commit. Who keeps ambo_changes_until with what was made of the changes goes on from there. */
+
+/* A row that was put: table, key and row are there. */
+#define AMBO_CHANGE_WRITTEN 1
+/* A row that was deleted: table and key are there. */
+#define AMBO_CHANGE_DELETED 2
+/* A row that was put and is too long for the log: table and key are there. Read it; if it is gone, a later change says so. */
+#define AMBO_CHANGE_ELSEWHERE 3
+/* A range of keys that was deleted: table, lower and upper are there. */
+#define AMBO_CHANGE_RANGE 4
+/* Definitions were changed. */
+#define AMBO_CHANGE_DEFINED 5
+/* Commits from moment to last that the log does not have, such as loads: who follows their tables reads them anew. */
+#define AMBO_CHANGE_UNLOGGED 6
+/* A change. What it lends is there until the changes go on. */
+typedef struct ambo_change {
+    /* AMBO_CHANGE_WRITTEN and so on. */
+    int32_t kind;
+    /* The commit that it is of. Changes of one commit come one after the other. */
+    uint64_t moment;
+    /* The last moment of AMBO_CHANGE_UNLOGGED; else as moment. */
+    uint64_t last;
+    /* The table, as schema.table, or NULL. */
+    const char *table;
+    /* The values of its key, or NULL. Of a table without one it is a hidden number. */
+    const ambo_row *key;
+    /* Its values, or NULL. */
+    const ambo_row *row;
+    /* The first key of a range as it is stored, or NULL. */
+    const void *lower;
+    /* Its size. */
+    size_t lower_size;
+    /* The first key behind a range; NULL if there is no end. */
+    const void *upper;
+    /* Its size. */
+    size_t upper_size;
+} ambo_change;
+/* The moment that a transaction reads at, or of NULL that of the last commit. */
+AMBO_API ambo_status ambo_moment(
+    const ambo_database *database, const ambo_transaction *transaction, uint64_t *moment, ambo_error **error);
+/* Begins to read what was committed after a moment, up to now. The log has it: the option keep_log_bytes says how much of that is kept.
+ * Begin with the moment of a transaction that was begun with AMBO_READ_ONLY: read the tables there, and follow from there. */
+AMBO_API ambo_status ambo_changes_open(ambo_database *database, uint64_t since, ambo_changes **changes, ambo_error **error);
+/* Everything up to this moment is in the changes: begin the next with it. 0 if they were closed. */
+AMBO_API uint64_t ambo_changes_until(const ambo_changes *changes);
+/* Goes to the next change: AMBO_OK, or AMBO_NOT_FOUND behind the last. */
+AMBO_API ambo_status ambo_changes_next(ambo_changes *changes, ambo_change *change, ambo_error **error);
+/* Frees changes. */
+AMBO_API void ambo_changes_free(ambo_changes **changes);
+
 /* ==== UQI ====
  * Aggregates of keys and records, such as SUM($key) FROM numbers WHERE $record > 5; the language stands in Ambo's book. Functions of
  * others are described in ambo_uqi.h, and come from the directory that the option plugin_directory names. */
@@ -544,6 +649,10 @@ AMBO_API ambo_status ambo_apply(
 AMBO_API ambo_status ambo_uqi(
     ambo_database *database, const ambo_transaction *transaction, const char *query, size_t query_size,
     ambo_uqi_rows **rows, ambo_error **error);
+/* The same of the rows of a range of keys, as ambo_cursor_key lends them. NULL is everything. */
+AMBO_API ambo_status ambo_uqi_between(
+    ambo_database *database, const ambo_transaction *transaction, const char *query, size_t query_size,
+    const ambo_range *range, ambo_uqi_rows **rows, ambo_error **error);
 /* How many rows there are. */
 AMBO_API size_t ambo_uqi_rows_count(const ambo_uqi_rows *rows);
 /* The type of keys or records, as in ambo_uqi.h. */

@@ -286,6 +286,11 @@ public:
         detail::call(ambo_count, table, transaction, static_cast<const ambo_range *>(&bounds), &count);
         return count;
     }
+    // Deletes the rows of a range; without one, all.
+    void delete_range(const Range &range = {}, Transaction *in = nullptr) {
+        ambo_range bounds = range.get();
+        detail::call(ambo_delete_range, handle_.get(), of(in), static_cast<const ambo_range *>(&bounds));
+    }
     Cursor cursor(const Transaction *in = nullptr) const {
         const ambo_table *table = handle_.get();
         const ambo_transaction *transaction = of(in);
@@ -340,6 +345,64 @@ private:
         return detail::call(ambo_put, handle_.get(), of(in), key_data, key.size(), value_data, value.size(), flags) == AMBO_OK;
     }
     detail::Owned<ambo_table, ambo_table_free> handle_;
+};
+
+// A source of rows of a table: what is pushed is published by checkpoint(), with a token that says how far the source has come.
+class Feed {
+public:
+    Feed(const Table &table, const std::string &source) {
+        ambo_feed *handle = nullptr;
+        detail::call(ambo_feed_open, table.get(), source.c_str(), &handle);
+        handle_.reset(handle);
+    }
+    // Where the source is to go on; nothing, if there was no checkpoint.
+    std::optional<std::string> token() const {
+        ambo_value *value = nullptr;
+        if (detail::call(ambo_feed_token, static_cast<const ambo_feed *>(handle_.get()), &value) != AMBO_OK) return std::nullopt;
+        detail::Owned<ambo_value, ambo_value_free> owned(value);
+        return std::string(static_cast<const char *>(ambo_value_data(value)), ambo_value_size(value));
+    }
+    void push(const std::vector<Datum> &row) {
+        std::vector<ambo_datum> values;
+        for (const Datum &value : row) values.push_back(value.get());
+        const ambo_datum *first = values.data();
+        detail::call(ambo_feed_push, handle_.get(), first, values.size());
+    }
+    std::uint64_t checkpoint(std::string_view token) {
+        std::uint64_t rows = 0;
+        detail::call(ambo_feed_checkpoint, handle_.get(), static_cast<const void *>(token.data()), token.size(), &rows);
+        return rows;
+    }
+
+private:
+    detail::Owned<ambo_feed, ambo_feed_free> handle_;
+};
+
+// What was committed after a moment: while (changes.next()) … What change() lends is there until the next.
+class Changes {
+public:
+    explicit Changes(ambo_changes *handle) : handle_(handle) {}
+    bool next() { return detail::call(ambo_changes_next, handle_.get(), &change_) == AMBO_OK; }
+    const ambo_change &change() const noexcept { return change_; }
+    std::string table() const { return change_.table != nullptr ? change_.table : ""; }
+    // The values of the key, or of the row; none, if there is no such.
+    std::vector<Datum> key() const { return values(change_.key); }
+    std::vector<Datum> row() const { return values(change_.row); }
+    // Begin the next with it.
+    std::uint64_t until() const noexcept { return ambo_changes_until(handle_.get()); }
+
+private:
+    static std::vector<Datum> values(const ambo_row *row) {
+        std::vector<Datum> all;
+        for (std::size_t column = 0; row != nullptr && column < ambo_row_size(row); column++) {
+            ambo_datum datum;
+            detail::call(ambo_row_datum, row, column, &datum);
+            all.emplace_back(datum);
+        }
+        return all;
+    }
+    ambo_change change_ = {};
+    detail::Owned<ambo_changes, ambo_changes_free> handle_;
 };
 
 #ifndef AMBO_NO_SQL
@@ -524,6 +587,36 @@ public:
 #endif
     void flush() { detail::call(ambo_flush, handle_.get()); }
     void compact() { detail::call(ambo_compact, handle_.get()); }
+    // Makes a directory a backup of the database as it is now.
+    ambo_backup_report backup(const std::string &path) {
+        ambo_backup_report report;
+        detail::call(ambo_backup, handle_.get(), path.c_str(), &report);
+        return report;
+    }
+    static ambo_backup_report restore(const std::string &backup, const std::string &path) {
+        ambo_backup_report report;
+        detail::call(ambo_restore, backup.c_str(), path.c_str(), &report);
+        return report;
+    }
+    static std::vector<std::string> verify_backup(const std::string &path) {
+        ambo_names *names = nullptr;
+        detail::call(ambo_verify_backup, path.c_str(), &names);
+        return detail::names(names);
+    }
+    // The moment of the last commit, or that which a transaction reads at.
+    std::uint64_t moment(const Transaction *in = nullptr) const {
+        const ambo_database *database = handle_.get();
+        const ambo_transaction *transaction = in != nullptr ? in->get() : nullptr;
+        std::uint64_t moment = 0;
+        detail::call(ambo_moment, database, transaction, &moment);
+        return moment;
+    }
+    // What was committed after a moment. The option keep_log_bytes says how much is kept.
+    Changes changes(std::uint64_t since) {
+        ambo_changes *changes = nullptr;
+        detail::call(ambo_changes_open, handle_.get(), since, &changes);
+        return Changes(changes);
+    }
     // All that is wrong: nothing, if nothing is.
     std::vector<std::string> check() {
         ambo_names *names = nullptr;

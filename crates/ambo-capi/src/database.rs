@@ -1,8 +1,8 @@
 //! # Databases
 
 use std::{
-    ffi::{c_char, c_int},
-    sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, TryLockError, Weak},
+    ffi::c_char,
+    sync::{Arc, Mutex, PoisonError, RwLock, TryLockError, Weak},
 };
 
 use ambo_face::{Class, Era, Opened};
@@ -95,26 +95,6 @@ body!(DatabaseBody, "database", b"ambodata");
 /// An open database.
 pub type Database = Handle<DatabaseBody>;
 
-/// Registers what is to be done in the child of a fork, once.
-fn mind_forks() -> Result<()> {
-    unsafe extern "C" {
-        fn pthread_atfork(
-            prepare: Option<extern "C" fn()>,
-            parent: Option<extern "C" fn()>,
-            child: Option<extern "C" fn()>,
-        ) -> c_int;
-    }
-    extern "C" fn forked() {
-        ambo_face::forked();
-    }
-    // SAFETY: the function is there for as long as the library is, which is not unloaded. It stores to an atomic, and nothing else.
-    static DONE: LazyLock<c_int> = LazyLock::new(|| unsafe { pthread_atfork(None, None, Some(forked)) });
-    match *DONE {
-        0 => Ok(()),
-        code => Err(Failure::new(Class::Operational, format!("forks cannot be noticed: error {code}"))),
-    }
-}
-
 /// Opens the database in a directory, or creates it; ":memory:" is one in memory. A path that this process has open is opened again with
 /// the same options. `options` may be NULL.
 #[unsafe(no_mangle)]
@@ -131,7 +111,6 @@ pub unsafe extern "C" fn ambo_open(
             Some(options) => options.0.lock().map_err(broken)?.clone(),
             None => ambo_face::Options::new(),
         };
-        mind_forks()?;
         let opened = ambo_face::open(path, &options)?;
         database.set(give(DatabaseBody(Arc::new(Base::new(opened)))));
         Ok(AMBO_OK)
@@ -150,7 +129,11 @@ pub unsafe extern "C" fn ambo_close(database: *mut *mut Database) {
 }
 
 /// Does something with the database.
-fn with(database: *const Database, error: *mut *mut Error, act: impl FnOnce(&Whole) -> Result<()>) -> Status {
+pub(crate) fn with(
+    database: *const Database,
+    error: *mut *mut Error,
+    act: impl FnOnce(&Whole) -> Result<()>,
+) -> Status {
     call(error, || {
         act(&of(database)?.0.db()?)?;
         Ok(AMBO_OK)

@@ -285,6 +285,35 @@ pub unsafe extern "C" fn ambo_count(
     })
 }
 
+/// Deletes the rows of a range of keys; of NULL, all rows. They are not read, so that many cost as little as few; only where the table has
+/// indexes or is stored by column they are deleted one by one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ambo_delete_range(
+    table: *mut Table,
+    transaction: *mut Transaction,
+    range: *const Range,
+    error: *mut *mut Error,
+) -> Status {
+    call(error, || {
+        let bounds = bounds(range)?;
+        let check = |table: &ambo::Table| match bounds == (Unbounded, Unbounded) {
+            true => Ok(()),
+            false => check_raw(table),
+        };
+        match transaction.is_null() {
+            true => of(table)?.0.with(|table| {
+                check(table)?;
+                Ok(table.delete_range(bounds.clone())?)
+            })?,
+            false => write(table, transaction, |table, transaction| {
+                check(table)?;
+                Ok(transaction.delete_range(table, bounds.clone())?)
+            })?,
+        }
+        Ok(AMBO_OK)
+    })
+}
+
 /// The sum of all keys of a table whose key is one integer: its lower 64 bits, and in `upper`, which may be NULL, those above, as one
 /// number of 128 bits with a sign.
 #[unsafe(no_mangle)]

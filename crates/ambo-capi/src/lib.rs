@@ -17,7 +17,16 @@
 // Every function that C calls gets pointers, and what is asked of them is rules 1 to 5 for all alike.
 #![allow(clippy::missing_safety_doc, reason = "the rules are those of the crate")]
 
+#[cfg(feature = "sql")]
+#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc, missing_docs)]
+mod adbc {
+    //! The driver of ADBC, which driver managers of other languages load.
+
+    adbc_ffi::export_driver!(AdbcDriverAmboInit, ambo_adbc::AmboDriver);
+}
+mod backup;
 mod c;
+mod changes;
 #[cfg(feature = "sql")]
 mod connection;
 mod cursor;
@@ -25,6 +34,7 @@ mod database;
 mod datum;
 mod definition;
 mod error;
+mod feed;
 mod handle;
 mod key_value;
 mod load;
@@ -46,12 +56,15 @@ mod transaction;
 mod uqi;
 mod version;
 
+pub use backup::*;
 pub use c::AMBO_ZERO_ENDED;
+pub use changes::*;
 pub use cursor::*;
 pub use database::*;
 pub use datum::*;
 pub use definition::*;
 pub use error::*;
+pub use feed::*;
 pub use key_value::*;
 pub use load::*;
 pub use operations::*;

@@ -184,6 +184,18 @@ impl TransactionBody {
         })
     }
 
+    /// The moment that it reads at.
+    pub(crate) fn moment(&self) -> Result<ambo::Timestamp> {
+        self.0.with(|content| match content {
+            Content::Own(transaction, _) => Ok(transaction.timestamp()),
+            Content::View(snapshot) => Ok(snapshot.timestamp()),
+            #[cfg(feature = "sql")]
+            Content::Of(connected, _) => {
+                connected.with_transaction(|transaction| Ok(transaction.timestamp()))
+            }
+        })
+    }
+
     /// Does something with it and its savepoints.
     fn with_savepoints<R>(
         &self,

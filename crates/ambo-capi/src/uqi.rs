@@ -8,13 +8,17 @@ use std::{
     ptr,
 };
 
-use ambo::uqi::{Stream, UqiResult};
+use ambo::{
+    Bounds,
+    uqi::{Stream, UqiResult},
+};
 
 use crate::{
     c::{Out, text},
     database::Database,
     error::{Error, Failure, Result, ask, call, free},
     handle::{Handle, body, give, of, of_some},
+    key_value::{Range, bounds},
     status::{AMBO_OK, Status},
     transaction::{Content, Transaction},
 };
@@ -42,28 +46,50 @@ pub unsafe extern "C" fn ambo_uqi(
     error: *mut *mut Error,
 ) -> Status {
     call(error, || {
-        let (base, query) = (&of(database)?.0, text("the query", query, query_size)?);
-        let rows = Out::new("rows", rows)?;
-        let db = base.store()?;
-        let found = match of_some(transaction)? {
-            None => db.uqi(&db, query)?,
-            Some(transaction) => {
-                transaction.check_base(base)?;
-                transaction.0.with(|content| {
-                    Ok(match content {
-                        Content::Own(transaction, _) => db.uqi(&**transaction, query)?,
-                        Content::View(snapshot) => db.uqi(snapshot, query)?,
-                        #[cfg(feature = "sql")]
-                        Content::Of(connected, _) => {
-                            connected.with_transaction(|transaction| Ok(db.uqi(transaction, query)?))?
-                        }
-                    })
-                })?
-            }
-        };
-        rows.set(give(UqiRowsBody(found)));
-        Ok(AMBO_OK)
+        run(database, transaction, text("the query", query, query_size)?, bounds(ptr::null())?, rows)
     })
+}
+
+/// The same of the rows of a range of keys, as ambo_cursor_key lends them. NULL is everything.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ambo_uqi_between(
+    database: *mut Database,
+    transaction: *const Transaction,
+    query: *const c_char,
+    query_size: usize,
+    range: *const Range,
+    rows: *mut *mut UqiRows,
+    error: *mut *mut Error,
+) -> Status {
+    call(error, || run(database, transaction, text("the query", query, query_size)?, bounds(range)?, rows))
+}
+
+fn run(
+    database: *mut Database,
+    transaction: *const Transaction,
+    query: &str,
+    range: Bounds,
+    rows: *mut *mut UqiRows,
+) -> Result<Status> {
+    let (base, rows) = (&of(database)?.0, Out::new("rows", rows)?);
+    let db = base.store()?;
+    let found = match of_some(transaction)? {
+        None => db.uqi_between(&db, query, range)?,
+        Some(transaction) => {
+            transaction.check_base(base)?;
+            transaction.0.with(|content| {
+                Ok(match content {
+                    Content::Own(transaction, _) => db.uqi_between(&**transaction, query, range)?,
+                    Content::View(snapshot) => db.uqi_between(snapshot, query, range)?,
+                    #[cfg(feature = "sql")]
+                    Content::Of(connected, _) => connected
+                        .with_transaction(|transaction| Ok(db.uqi_between(transaction, query, range)?))?,
+                })
+            })?
+        }
+    };
+    rows.set(give(UqiRowsBody(found)));
+    Ok(AMBO_OK)
 }
 
 /// How many rows there are.

@@ -1,17 +1,41 @@
 //! Forks: a child has the memory of its parent, but none of its threads. What was opened before is of no use there: it would wait for ever
 //! for what no thread does, and write to files that the parent writes to.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    ffi::c_int,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use crate::{Class, Error, Result};
 
 /// How often this process is the child of one that had Ambo loaded.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// To be called in the child of a fork, before anything else is: everything that was opened before is then refused with
-/// [`Class::InUse`], and not closed.
-pub fn forked() {
-    FORKS.fetch_add(1, Ordering::SeqCst);
+/// Has the children of forks know that they are: everything that was opened before is refused there with [`Class::InUse`], and not
+/// closed. It is asked for once, however often this is called.
+///
+/// # Errors
+/// [`Class::Operational`]: the system has no memory for it.
+pub(crate) fn mind() -> Result<()> {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+        ) -> c_int;
+    }
+    extern "C" fn forked() {
+        FORKS.fetch_add(1, Ordering::SeqCst);
+    }
+    // SAFETY: the function is there for as long as the library is, which is not unloaded. It adds to an atomic, and nothing else.
+    static DONE: LazyLock<c_int> = LazyLock::new(|| unsafe { pthread_atfork(None, None, Some(forked)) });
+    match *DONE {
+        0 => Ok(()),
+        code => Err(Error::new(Class::Operational, format!("forks cannot be noticed: error {code}"))),
+    }
 }
 
 /// Between which forks something was opened.

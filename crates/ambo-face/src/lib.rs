@@ -5,7 +5,7 @@
 //! * [`Error`]: what went wrong as classes that languages have exceptions for, with SQLSTATE and place.
 //! * [`Column`] and [`Cell`]: values of Arrow's arrays, whatever they are stored as.
 //! * [`KeyValue`]: key-value tables over bytes, texts and integers.
-//! * [`forked`]: what is to be done in the child of a fork.
+//! * [`Era`]: what was opened before a fork is refused in the child.
 //! * [`caught`]: panics as errors.
 //!
 //! Without the feature `sql`, which is on by default, nothing of SQL and of Arrow is there.
@@ -24,7 +24,7 @@ mod storage;
 #[cfg(feature = "sql")]
 pub use cell::{Cell, Column};
 pub use error::{Class, Error, Parts, Place, Result, caught};
-pub use fork::{Era, forked};
+pub use fork::Era;
 pub use key_value::{KeyValue, Kind, Value, View};
 #[cfg(feature = "sql")]
 pub use mode::ingest_mode;

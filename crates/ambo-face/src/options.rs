@@ -17,6 +17,7 @@ use crate::{Class, Error, Result};
 /// | `read_only`, `create`, `log_compression`, `background_merge` | `true` or `false` |
 /// | `sync` | `commit`, `off`, or an interval such as `100ms` |
 /// | `cache_bytes`, `memtable_bytes`, `memory_bytes`, `transaction_bytes_max` | a size such as `256MiB` |
+/// | `keep_log_bytes` | a size: how much of the log is kept for those who follow changes |
 /// | `page_size` | a size: a power of two from 4 KiB to 64 KiB |
 /// | `lock_timeout` | a time such as `500ms`; a number is of seconds |
 /// | `plugin_directory` | from where UQI may load libraries |
@@ -27,11 +28,12 @@ pub struct Options {
     given: BTreeMap<&'static str, String>,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "background_merge",
     "cache_bytes",
     "create",
     "default_storage",
+    "keep_log_bytes",
     "lock_timeout",
     "log_compression",
     "memory_bytes",
@@ -110,6 +112,7 @@ impl Options {
                     })?;
                     sql = sql.default_storage(storage);
                 }
+                "keep_log_bytes" => store = store.keep_log_bytes(size(name, value)? as u64),
                 "lock_timeout" => store = store.lock_timeout(time(name, value)?),
                 "log_compression" => store = store.log_compression(truth(name, value)?),
                 #[cfg(feature = "sql")]
@@ -220,8 +223,8 @@ mod tests {
     #[test]
     fn each_option_is_known_and_checked_where_it_is_given() {
         let values = [
-            "true", "64MiB", "true", "btree", "1s", "false", "1GiB", "1MiB", "4KiB", ".", "true", "50ms",
-            "2", "1GiB",
+            "true", "64MiB", "true", "btree", "1GiB", "1s", "false", "1GiB", "1MiB", "4KiB", ".", "true",
+            "50ms", "2", "1GiB",
         ];
         let mut options = Options::new();
         for (name, value) in NAMES.into_iter().zip(values) {

@@ -53,6 +53,7 @@ static SLOTS: Mutex<Option<Slots>> = Mutex::new(None);
 /// [`Class::Request`] if it is open with other options, with the first that differs; what the database says.
 pub fn open(path: &str, options: &Options) -> Result<Opened> {
     let parts = options.parts()?;
+    crate::fork::mind()?;
     let era = Era::now();
     if path == MEMORY {
         let db = made(parts, |store| store.open_in_memory())?;

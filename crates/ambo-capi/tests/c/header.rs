@@ -3,7 +3,7 @@
 use std::{env, fmt::Write, fs, path::Path};
 
 /// The parts of the header in their order, which are modules of the library, and whether they are of SQL.
-const PARTS: [(&str, bool); 18] = [
+const PARTS: [(&str, bool); 21] = [
     ("version", false),
     ("status", false),
     ("error", false),
@@ -11,6 +11,7 @@ const PARTS: [(&str, bool); 18] = [
     ("owned", false),
     ("options", false),
     ("database", false),
+    ("backup", false),
     ("definition", false),
     ("table", false),
     ("transaction", false),
@@ -19,7 +20,9 @@ const PARTS: [(&str, bool); 18] = [
     ("rows", false),
     ("cursor", false),
     ("load", false),
+    ("feed", false),
     ("operations", false),
+    ("changes", false),
     ("uqi", false),
     ("connection", true),
 ];

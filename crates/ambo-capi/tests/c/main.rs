@@ -3,6 +3,7 @@
 //! The library is the one that cargo made beside this test. Where a compiler or a tool is not there, the test says so and does nothing:
 //! `AMBO_C_TOOLS=all` makes that a failure, for machines that have them.
 
+mod adbc;
 mod header;
 mod library;
 mod programs;

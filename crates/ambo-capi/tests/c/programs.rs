@@ -116,6 +116,21 @@ fn aggregates_by_uqi() {
 }
 
 #[test]
+fn backups_changes_and_ranges() {
+    test("following.c", &SANITIZERS);
+}
+
+#[test]
+fn sources_are_fed_with_tokens() {
+    test("feed.c", &SANITIZERS);
+}
+
+#[test]
+fn backups_and_changes_in_cpp() {
+    example(["g++", "clang++"], "c++17", "examples/cpp/following.cpp");
+}
+
+#[test]
 fn threads_share_handles() {
     test("threads.c", &SANITIZERS);
 }
