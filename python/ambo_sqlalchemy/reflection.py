@@ -316,13 +316,16 @@ class Reflection:
         query = f"""select table_catalog, table_name, index_name, column_name, non_unique, index_type from information_schema.statistics
             where {_HERE} and index_name <> 'PRIMARY' order by table_name, index_name, seq_in_index"""
 
+        columns_of = f"select table_catalog, table_name, column_name from information_schema.columns where {_HERE}"
+        known = {tuple(row) for row in self._rows_of(connection, columns_of, schema)}
+
         def index(columns: list[Any]) -> dict[str, Any]:
             first = columns[0]
-            index = {
-                "name": first.index_name,
-                "column_names": [row.column_name for row in columns],
-                "unique": not first.non_unique,
-            }
+            # What is no column is an expression, in parentheses.
+            names = [row.column_name if (row.table_catalog, row.table_name, row.column_name) in known else None for row in columns]
+            index = {"name": first.index_name, "column_names": names, "unique": not first.non_unique}
+            if None in names:
+                index["expressions"] = [name or row.column_name[1:-1] for name, row in zip(names, columns, strict=True)]
             if first.index_type != "ordered":
                 index["dialect_options"] = {"ambo_using": first.index_type}
             return index

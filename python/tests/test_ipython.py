@@ -54,8 +54,6 @@ def test_jupysql_runs_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         found = shell.run_cell("%sql select b from t order by a")
         found.raise_error()
         assert [tuple(row) for row in found.result] == [("one",), ("two",)]
-        frame = shell.run_cell("frame = _.DataFrame()")
-        frame.raise_error()
-        assert list(shell.user_ns["frame"]["b"]) == ["one", "two"]
+        assert list(found.result.DataFrame()["b"]) == ["one", "two"]
     finally:
         InteractiveShell.clear_instance()

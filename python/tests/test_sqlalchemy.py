@@ -155,8 +155,34 @@ def test_what_there_is_not_is_said() -> None:
     )
     with pytest.raises(sa.exc.CompileError, match=r"no options \(start\); use a Sequence"):
         sa.schema.CreateTable(t).compile(dialect=dialect)
-    with pytest.raises(sa.exc.CompileError, match="COLLATE"):
-        sa.cast(sa.literal("a"), sa.String(collation="C")).compile(dialect=dialect)
+    with pytest.raises(sa.exc.CompileError, match="PERCENT"):
+        sa.select(t.c.a).fetch(10, percent=True).compile(dialect=dialect)
+
+
+def test_collations_ties_temporary_tables_and_expressions_of_indexes(engine: sa.Engine) -> None:
+    metadata = sa.MetaData()
+    people = sa.Table(
+        "people", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.String(20, collation="nocase.noaccent"), unique=True)
+    )
+    sa.Index("by_length", sa.func.length(people.c.name), people.c.id)
+    seen = sa.Table("seen", sa.MetaData(), sa.Column("id", sa.Integer), prefixes=["TEMPORARY"])
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(people.insert(), [{"name": "Ada"}, {"name": "\u00c9mile"}, {"name": "Bob"}])
+        assert connection.scalar(sa.select(people.c.id).where(people.c.name == "EMILE")) == 2
+        ties = sa.select(people.c.name).order_by(sa.func.length(people.c.name)).fetch(1, with_ties=True)
+        assert sorted(connection.scalars(ties)) == ["Ada", "Bob"]
+        assert list(connection.scalars(ties.offset(1))) == ["Bob"] or list(connection.scalars(ties.offset(1))) == ["Ada"]
+        seen.create(connection)
+        inspector = sa.inspect(connection)
+        assert inspector.get_temp_table_names() == ["seen"] and inspector.get_table_names() == ["people"]
+        assert [column["name"] for column in inspector.get_columns("seen")] == ["id"]
+        with pytest.raises(sa.exc.NoSuchTableError):
+            inspector.get_columns("seen", schema="main")
+        index = {index["name"]: index for index in inspector.get_indexes("people")}["by_length"]
+        assert index["column_names"] == [None, "id"] and index["expressions"] == ["length(name)", "id"]
+    with pytest.raises(sa.exc.IntegrityError), engine.begin() as connection:
+        connection.execute(people.insert(), {"name": "ADA"})
 
 
 def test_frames_of_pandas_go_in_and_come_back(engine: sa.Engine) -> None:

@@ -1,4 +1,5 @@
-//! Ambo as a driver of [ADBC](https://arrow.apache.org/adbc). The libraries that export it are those of the Python package and of C: `adbc_ffi::export_driver!`.
+//! Ambo as a driver of [ADBC](https://arrow.apache.org/adbc). The libraries of the Python package and of C export it:
+//! `adbc_ffi::export_driver!`.
 //!
 //! 1. Values go in and out as Arrow; nothing is copied on the way out.
 //! 2. A result holds its connection, and a connection its database: each is let go with the last that holds it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy.testing.provision import post_configure_engine, upsert
+from sqlalchemy.testing.provision import post_configure_engine, temp_table_keyword_args, upsert
 
 
 @post_configure_engine.for_db("ambo")
@@ -12,6 +12,11 @@ def _schemas(url: Any, engine: Any, follower_ident: Any) -> None:
     with engine.begin() as connection:
         for schema in ("test_schema", "test_schema_2"):
             connection.exec_driver_sql(f"create schema if not exists {schema}")
+
+
+@temp_table_keyword_args.for_db("ambo")
+def _temporary(cfg: Any, eng: Any) -> dict[str, Any]:
+    return {"prefixes": ["TEMPORARY"]}
 
 
 @upsert.for_db("ambo")
