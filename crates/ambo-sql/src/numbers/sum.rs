@@ -11,7 +11,7 @@ use datafusion::{
     common::{
         Result, ScalarValue,
         types::{
-            NativeType, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
+            NativeType, logical_boolean, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
             logical_uint8, logical_uint16, logical_uint32, logical_uint64,
         },
     },
@@ -37,13 +37,22 @@ pub(crate) fn sum(of: Expr) -> Expr {
     SUM.call(vec![of])
 }
 
-/// `sum`; intervals are summed by the planner's.
+/// `sum`; intervals are summed by the planner's. Of booleans it is how many are true.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sum(Arc<AggregateUDF>);
+pub(crate) struct Sum {
+    planners: Arc<AggregateUDF>,
+    signature: Signature,
+}
 
 impl Sum {
     pub(crate) fn new() -> Self {
-        Self(sum_udaf())
+        let planners = sum_udaf();
+        let class = TypeSignatureClass::Native;
+        let booleans = vec![class(logical_boolean())];
+        let booleans = Coercion::new_implicit(class(logical_int64()), booleans, NativeType::Int64);
+        let of_planner = planners.signature().type_signature.clone();
+        let kinds = vec![of_planner, TypeSignature::Coercible(vec![booleans])];
+        Self { planners, signature: Signature::one_of(kinds, Volatility::Immutable) }
     }
 }
 
@@ -245,21 +254,21 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn signature(&self) -> &Signature {
-        self.0.signature()
+        &self.signature
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [DataType::Null] => Ok(DataType::Int64),
-            types => self.0.return_type(types),
+            types => self.planners.return_type(types),
         }
     }
 
     fn set_monotonicity(&self, ty: &DataType) -> SetMonotonicity {
-        self.0.inner().set_monotonicity(ty)
+        self.planners.inner().set_monotonicity(ty)
     }
 
-    common!(false, self, &self.0);
+    common!(false, self, &self.planners);
 }
 
 impl AggregateUDFImpl for Average {
