@@ -1,8 +1,8 @@
 //! The budget of memtables: when to freeze, and how to slow writers down smoothly instead of stopping them.
 //!
 //! `used` is what active and frozen memtables take together. At a quarter of the budget the active memtables are frozen
-//! and flushed. From five eighths on every write waits a little, more the fuller it is, so that writers approach the speed of
-//! the flush; at the budget they wait for the flush itself.
+//! and flushed. While that goes on every write waits as long as the law in [`pace`](super::pace) says, so that writers approach the speed
+//! of the flush; should the budget be used up nevertheless, they wait for the flush itself.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,14 @@ use ambo_pages::sync::{AtomicUsize, Ordering};
 use ambo_types::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 
-/// The speed that writers are slowed to when the budget is all but used, in bytes a second.
-const SLOWEST: f64 = 32e6;
+use super::pace::{Flush, Load, speed_after};
+
+/// The speed of flushes in bytes a second, as long as there was none.
+const FIRST_SPEED: f64 = 64e6;
 /// Delays shorter than this are saved up: a thread cannot sleep for less.
 const DELAY_MIN: Duration = Duration::from_micros(200);
 /// The longest sleep at one write.
-const DELAY_MAX: Duration = Duration::from_millis(50);
+const DELAY_MAX: Duration = Duration::from_millis(10);
 
 /// Accounts for memtable memory.
 pub struct Governor {
@@ -27,10 +29,13 @@ pub struct Governor {
     relieved: Condvar,
 }
 
-#[derive(Default)]
 struct GovernorState {
-    /// Delays not slept yet, in seconds.
-    debt: f64,
+    /// When all that was admitted is paid for.
+    paid: Option<Instant>,
+    /// When the flush that is under way began.
+    flush_began: Option<Instant>,
+    /// Bytes a second that flushes write.
+    speed: f64,
     /// Why the last flush failed; cleared by one that succeeds.
     failure: Option<String>,
 }
@@ -43,7 +48,12 @@ impl Governor {
             used: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
             frozen: AtomicUsize::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(GovernorState {
+                paid: None,
+                flush_began: None,
+                speed: FIRST_SPEED,
+                failure: None,
+            }),
             relieved: Condvar::new(),
         }
     }
@@ -71,6 +81,7 @@ impl Governor {
     pub fn freeze(&self) {
         let bytes = self.active.swap(0, Ordering::Relaxed);
         self.frozen.fetch_add(bytes, Ordering::Relaxed);
+        self.state.lock().flush_began = Some(Instant::now());
     }
 
     /// All frozen memtables were flushed.
@@ -79,7 +90,10 @@ impl Governor {
         let used = self.used.fetch_sub(bytes, Ordering::Relaxed);
         debug_assert!(bytes <= used, "{bytes} frozen bytes of {used} in use");
         let mut state = self.state.lock();
-        state.debt = 0.0;
+        if let Some(began) = state.flush_began.take() {
+            state.speed = speed_after(state.speed, self.budget, bytes, began.elapsed().as_secs_f64());
+        }
+        state.paid = None;
         state.failure = None;
         drop(state);
         self.relieved.notify_all();
@@ -103,7 +117,7 @@ impl Governor {
     #[inline]
     pub fn admit(&self, bytes: usize) -> Result<()> {
         // The common case costs one load.
-        if self.used() <= self.budget / 8 * 5 { Ok(()) } else { self.slow_down(bytes) }
+        if self.used() < self.budget / 4 { Ok(()) } else { self.slow_down(bytes) }
     }
 
     #[cold]
@@ -117,19 +131,30 @@ impl Governor {
             }
             self.relieved.wait(&mut state);
         }
-        let soft = self.budget / 8 * 5;
-        let fullness = (self.used().saturating_sub(soft)) as f64 / (self.budget - soft) as f64;
-        // Squared: hardly felt at first, the full delay near the end.
-        state.debt += bytes as f64 / SLOWEST * fullness * fullness;
-        let delay = Duration::from_secs_f64(state.debt);
-        if delay < DELAY_MIN {
-            return Ok(());
+        let now = Instant::now();
+        let price = bytes as f64 * self.load(&state, now).pace(state.speed);
+        let paid =
+            state.paid.map_or(now, |paid| paid.max(now)) + Duration::from_secs_f64(price).min(DELAY_MAX);
+        let paid = paid.min(now + DELAY_MAX);
+        state.paid = Some(paid);
+        if paid - now >= DELAY_MIN {
+            // A flush that ends meanwhile ends the wait too.
+            self.relieved.wait_until(&mut state, paid);
         }
-        state.debt = 0.0;
-        let deadline = Instant::now() + delay.min(DELAY_MAX);
-        // A flush that ends meanwhile ends the wait too.
-        self.relieved.wait_until(&mut state, deadline);
         Ok(())
+    }
+
+    fn load(&self, state: &GovernorState, now: Instant) -> Load {
+        let frozen = self.frozen.load(Ordering::Relaxed);
+        let active = self.active.load(Ordering::Relaxed);
+        let flush = match state.flush_began {
+            Some(began) if frozen > 0 => {
+                Some(Flush { bytes: frozen, age: now.saturating_duration_since(began).as_secs_f64() })
+            }
+            // One is due, and begins at any moment.
+            _ => (active >= self.budget / 4).then_some(Flush { bytes: active, age: 0.0 }),
+        };
+        Load { budget: self.budget, used: self.used(), flush }
     }
 }
 

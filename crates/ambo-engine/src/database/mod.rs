@@ -8,7 +8,7 @@
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `ranges`, `own_ranges` | deleting ranges of keys as a whole |
 //! | `not_null` | making a column refuse NULL |
-//! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
+//! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `pace`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `retention` | rows that are kept for a time |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
@@ -74,6 +74,7 @@ mod open;
 mod options;
 mod own_definitions;
 mod own_ranges;
+mod pace;
 mod path;
 mod ranges;
 mod relocate;
