@@ -194,6 +194,23 @@ pub enum Command {
         from: PathBuf,
         /// The directory of the database: an empty one, or a new one
         to: PathBuf,
+        #[command(flatten)]
+        new_key: NewKeyArguments,
+        /// Let the database not be encrypted, though the backup is
+        #[arg(long, conflicts_with_all = ["new_key_file", "new_key_environment", "new_passphrase_environment"])]
+        plain: bool,
+    },
+    /// Let another key open an encrypted database, which no other process has open
+    Rekey {
+        /// The database's directory
+        dir: PathBuf,
+        #[command(flatten)]
+        new_key: NewKeyArguments,
+    },
+    /// Write a new key, of random bytes, to a file
+    NewKey {
+        /// The file, which must not be there
+        file: PathBuf,
     },
     /// Change a table's storage, or how it is compressed
     Alter {
@@ -228,4 +245,29 @@ pub enum Command {
         #[arg(long, value_name = "N", default_value_t = ADVISE_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
         rows: u64,
     },
+}
+
+/// A key that a database gets.
+#[derive(Args, Clone, Debug)]
+pub struct NewKeyArguments {
+    /// The file of the new key
+    #[arg(long, value_name = "FILE")]
+    pub new_key_file: Option<PathBuf>,
+    /// An environment variable that has the new key, as 64 hexadecimal digits
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "new_key_file")]
+    pub new_key_environment: Option<String>,
+    /// An environment variable that has the new passphrase
+    #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["new_key_file", "new_key_environment"])]
+    pub new_passphrase_environment: Option<String>,
+}
+
+impl NewKeyArguments {
+    /// Where the new key comes from, if one is given.
+    pub fn source(&self) -> Option<ambo::KeySource> {
+        crate::engine::key_of(
+            self.new_key_file.as_deref(),
+            self.new_key_environment.as_deref(),
+            self.new_passphrase_environment.as_deref(),
+        )
+    }
 }

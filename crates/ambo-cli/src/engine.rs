@@ -1,8 +1,9 @@
 //! Opening databases and finding tables, with errors that say what to do.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ambo::{Database, Options, Sync, Table, TableDefinition};
+use ambo::{Database, Key, KeySource, Options, Passphrase, Sync, Table, TableDefinition};
 use clap::ValueEnum;
 
 use crate::failure::{Failure, Result, plain};
@@ -59,9 +60,39 @@ pub struct Tuning {
     /// Compress the log (LZ4) where that makes it smaller
     #[arg(long, global = true, help_heading = "Tuning")]
     pub log_compression: bool,
+    /// The key of an encrypted database: a file of 32 bytes or 64 hexadecimal digits. A new database is encrypted by it
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Encryption")]
+    pub key_file: Option<PathBuf>,
+    /// An environment variable that has the key, as 64 hexadecimal digits
+    #[arg(
+        long,
+        value_name = "VARIABLE",
+        global = true,
+        help_heading = "Encryption",
+        conflicts_with = "key_file"
+    )]
+    pub key_environment: Option<String>,
+    /// An environment variable that has the passphrase
+    #[arg(
+        long,
+        value_name = "VARIABLE",
+        global = true,
+        help_heading = "Encryption",
+        conflicts_with_all = ["key_file", "key_environment"]
+    )]
+    pub passphrase_environment: Option<String>,
 }
 
 impl Tuning {
+    /// Where the key comes from, if one is given.
+    pub fn key(&self) -> Option<KeySource> {
+        key_of(
+            self.key_file.as_deref(),
+            self.key_environment.as_deref(),
+            self.passphrase_environment.as_deref(),
+        )
+    }
+
     /// The engine's options with these wishes.
     pub fn options(&self) -> Options {
         let mut options = Options::new();
@@ -74,8 +105,25 @@ impl Tuning {
         if let Some(sync) = self.sync {
             options = options.sync(sync.into());
         }
+        if let Some(key) = self.key() {
+            options = options.key(key);
+        }
         options.log_compression(self.log_compression)
     }
+}
+
+/// A key in a file, in a variable, or of a passphrase in a variable: one that is not set has the empty passphrase, which is refused.
+pub fn key_of(file: Option<&Path>, environment: Option<&str>, passphrase: Option<&str>) -> Option<KeySource> {
+    if let Some(file) = file {
+        let file = file.to_path_buf();
+        return Some(KeySource::Call(Arc::new(move || Key::from_file(&file))));
+    }
+    if let Some(name) = environment {
+        let name = name.to_owned();
+        return Some(KeySource::Call(Arc::new(move || Key::from_environment(&name))));
+    }
+    let passphrase = std::env::var(passphrase?).unwrap_or_default();
+    Some(Passphrase::new(passphrase).into())
 }
 
 /// An open database and where it is, for messages.

@@ -15,6 +15,6 @@ pub mod transaction;
 mod samples;
 
 pub use ambo_base as base;
-pub use ambo_pages::{budget, io, log, page, priority};
+pub use ambo_pages::{budget, io, log, page, priority, seal};
 pub use ambo_scan as scan;
 pub use ambo_types::{Error, Result, id, record};

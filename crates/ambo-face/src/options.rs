@@ -20,6 +20,7 @@ use crate::{Class, Error, Result};
 /// | `keep_log_bytes` | a size: how much of the log is kept for those who follow changes |
 /// | `page_size` | a size: a power of two from 4 KiB to 64 KiB |
 /// | `lock_timeout` | a time such as `500ms`; a number is of seconds |
+/// | `key_file`, `key_environment`, `passphrase_environment` | the key of an encrypted database: a file, or an environment variable |
 /// | `plugin_directory` | from where UQI may load libraries |
 /// | `threads` | how many threads work on a statement |
 /// | `default_storage` | the storage of tables whose CREATE TABLE does not say |
@@ -28,17 +29,20 @@ pub struct Options {
     given: BTreeMap<&'static str, String>,
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 18] = [
     "background_merge",
     "cache_bytes",
     "create",
     "default_storage",
     "keep_log_bytes",
+    "key_environment",
+    "key_file",
     "lock_timeout",
     "log_compression",
     "memory_bytes",
     "memtable_bytes",
     "page_size",
+    "passphrase_environment",
     "plugin_directory",
     "read_only",
     "sync",
@@ -113,12 +117,19 @@ impl Options {
                     sql = sql.default_storage(storage);
                 }
                 "keep_log_bytes" => store = store.keep_log_bytes(size(name, value)? as u64),
+                "key_environment" => store = store.key_environment(value),
+                "key_file" => store = store.key_file(value),
                 "lock_timeout" => store = store.lock_timeout(time(name, value)?),
                 "log_compression" => store = store.log_compression(truth(name, value)?),
                 #[cfg(feature = "sql")]
                 "memory_bytes" => sql = sql.memory_bytes(size(name, value)?),
                 "memtable_bytes" => store = store.memtable_bytes(size(name, value)?),
                 "page_size" => store = store.page_size(size(name, value)?),
+                "passphrase_environment" => {
+                    let passphrase = std::env::var(value)
+                        .map_err(|_| wrong(name, value, "an environment variable that is set"))?;
+                    store = store.passphrase(passphrase);
+                }
                 "plugin_directory" => {
                     if !std::path::Path::new(value).is_dir() {
                         return Err(wrong(name, value, "a directory"));

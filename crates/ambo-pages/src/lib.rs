@@ -5,6 +5,7 @@
 //! * [`io`]: the file system behind a trait, with a simulated disk that crashes and fails.
 //! * [`page`]: the page store: cache, free lists, superblocks.
 //! * [`log`]: the write-ahead log: groups, segments, replay.
+//! * [`seal`]: encryption at rest.
 //! * [`budget`]: who may use how much memory.
 
 pub mod budget;
@@ -13,4 +14,5 @@ pub mod io;
 pub mod log;
 pub mod page;
 pub mod priority;
+pub mod seal;
 pub mod sync;

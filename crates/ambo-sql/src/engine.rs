@@ -11,6 +11,7 @@ use ambo::{Records, Storage, give_way};
 use datafusion::{
     execution::{
         SessionState, SessionStateBuilder,
+        disk_manager::{DiskManagerBuilder, DiskManagerMode},
         memory_pool::FairSpillPool,
         runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
     },
@@ -142,6 +143,8 @@ pub(crate) struct SqlEngine {
 pub(crate) struct Host {
     pub options: SqlOptions,
     pub settings: Settings,
+    /// Whether statements may write rows that do not fit into memory to temporary files: not where the database is encrypted.
+    pub spills: bool,
     pub attached: Attached,
     /// Who keeps passwords and roles of its own, where the database is served.
     pub keeper: OnceLock<Arc<dyn Keeper>>,
@@ -153,6 +156,7 @@ impl SqlEngine {
     pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
         let host = Host {
             settings: Settings::new(&options),
+            spills: db.data_keys().is_none(),
             options,
             attached: Attached::default(),
             keeper: OnceLock::new(),
@@ -252,7 +256,14 @@ impl Host {
 
     fn runtime_env(&self) -> Result<Arc<RuntimeEnv>> {
         let pool = Arc::new(FairSpillPool::new(self.settings.memory_bytes()));
-        Ok(Arc::new(RuntimeEnvBuilder::new().with_memory_pool(pool).build()?))
+        let mode = match self.spills {
+            true => DiskManagerMode::OsTmpDirectory,
+            false => DiskManagerMode::Disabled,
+        };
+        let files = DiskManagerBuilder::default().with_mode(mode);
+        Ok(Arc::new(
+            RuntimeEnvBuilder::new().with_memory_pool(pool).with_disk_manager_builder(files).build()?,
+        ))
     }
 
     /// The threads that work on statements beside the caller's own; started when first a statement needs them.

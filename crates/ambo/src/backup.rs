@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ambo_engine::io::Env;
 
-use crate::{BackupReport, CheckReport, Database, Options, Result};
+use crate::{BackupReport, CheckReport, Database, KeySource, Options, RestoredKey, Result};
 
 impl Database {
     /// Makes the directory `path` a backup of the database as it is now, while it goes on being used. A backup is a database: open it, or
@@ -43,8 +43,28 @@ impl Database {
     /// # Errors
     /// As [`Database::backup_to`], and those of opening `from`.
     pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackupReport> {
-        let db = Options::new().read_only(true).open(from)?;
-        db.engine().restore_to(&Env::os(to, true)?.disk)
+        Options::new().restore(from, to, &RestoredKey::Same)
+    }
+
+    /// Lets `key` be what opens this encrypted database from now on; the one before opens it no more. Nothing is written anew but the data
+    /// keys. What is written from now on is under a new data key, too; [`Database::vacuum`] writes anew what is compacted.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("db");
+    /// let db = ambo::Options::new().key(ambo::Key::new([1; 32])).open(&path)?;
+    /// db.set_key(ambo::Key::new([2; 32]))?;
+    /// db.close()?;
+    /// assert!(ambo::Options::new().key(ambo::Key::new([1; 32])).open(&path).is_err());
+    /// assert_eq!(ambo::Options::new().key(ambo::Key::new([2; 32])).open(&path)?.info()?.data_keys, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if the database is not encrypted. After an error of the disk the key is the one before or the
+    /// new one.
+    pub fn set_key(&self, key: impl Into<KeySource>) -> Result<()> {
+        self.engine().set_key(&key.into())
     }
 
     /// Opens a backup for reading, and [checks](Database::check) it: every page, segment and row. It stays a backup.

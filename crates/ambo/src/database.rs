@@ -461,6 +461,11 @@ impl Database {
         self.engine().vacuum()
     }
 
+    /// How many data keys an encrypted database has had; `None` if it is not encrypted.
+    pub fn data_keys(&self) -> Option<u32> {
+        self.engine().data_keys()
+    }
+
     /// Walks every page and names what is wrong; and holds every row to the columns and checks of its table, but for checks that only
     /// SQL can evaluate.
     ///

@@ -87,12 +87,13 @@ pub use ambo_engine::{
     database::{
         Advice, BackupReport, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace,
         ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
-        RecordChoice, RecoveryReport, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
+        RecordChoice, RecoveryReport, RestoredKey, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
         TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
     id::Timestamp,
     priority::give_way,
     scan::{ColumnBuffer, Groups, Morsel, Test},
+    seal::{Key, KeySource, Passphrase},
 };
 pub use ambo_query::predicate;
 

@@ -11,7 +11,7 @@ use ambo_engine::{
     io::{Env, sim::SimDisk},
 };
 
-use crate::{Database, Result};
+use crate::{BackupReport, Database, Key, KeySource, Passphrase, RestoredKey, Result};
 
 /// Settings to open a database with; the defaults are right for most.
 ///
@@ -72,6 +72,59 @@ impl Options {
     pub fn page_size(mut self, bytes: usize) -> Self {
         self.settings.page_size = bytes;
         self
+    }
+
+    /// The key of an encrypted database, wherever it comes from. A database that is created with a key is encrypted: pages, segments, the log
+    /// and backups, by AES-256-GCM. One that is there already is encrypted by being [restored](Options::restore) with a key.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("db");
+    /// let key = ambo::Key::random()?;
+    /// let db = ambo::Options::new().key(key.clone()).open(&path)?;
+    /// db.key_value("users")?.put(b"ada", b"Ada Lovelace")?;
+    /// db.close()?;
+    ///
+    /// assert!(ambo::Options::new().open(&path).is_err());
+    /// assert!(ambo::Options::new().key(ambo::Key::random()?).open(&path).is_err());
+    /// assert_eq!(ambo::Options::new().key(key).open(&path)?.key_value("users")?.len()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn key(mut self, key: impl Into<KeySource>) -> Self {
+        self.settings.key = Some(key.into());
+        self
+    }
+
+    /// As [`Options::key`], for the key in a file: 32 bytes, or 64 hexadecimal digits. It is read when the database is opened.
+    pub fn key_file(self, file: impl AsRef<Path>) -> Self {
+        let file = file.as_ref().to_path_buf();
+        self.key(KeySource::Call(Arc::new(move || Key::from_file(&file))))
+    }
+
+    /// As [`Options::key`], for the key in an environment variable, as 64 hexadecimal digits.
+    pub fn key_environment(self, name: &str) -> Self {
+        let name = name.to_owned();
+        self.key(KeySource::Call(Arc::new(move || Key::from_environment(&name))))
+    }
+
+    /// As [`Options::key`], for a key that is made of a passphrase, by Argon2id.
+    pub fn passphrase(self, text: impl Into<String>) -> Self {
+        self.key(Passphrase::new(text))
+    }
+
+    /// As [`Database::restore`], with the key of the backup, if it is encrypted; `to` says how the database will be.
+    ///
+    /// # Errors
+    /// As [`Database::restore`]; [`Error::Invalid`](crate::Error::Invalid) for a directory that is not empty, if `to` is not
+    /// [`RestoredKey::Same`].
+    pub fn restore(
+        self,
+        from: impl AsRef<Path>,
+        directory: impl AsRef<Path>,
+        to: &RestoredKey,
+    ) -> Result<BackupReport> {
+        let db = self.read_only(true).open(from)?;
+        db.engine().restore_with_key(&Env::os(directory, true)?.disk, to)
     }
 
     /// Whether a database is created where none is (the default).

@@ -9,7 +9,7 @@ use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
 use ambo_pages::{
     budget::{self, Cache, Giver, MemoryBudget},
     checksum::crc32c,
-    io::{Disk, File, OpenMode},
+    io::{Disk, File, OpenMode, read_failed},
     page::Access,
 };
 use ambo_types::{Error, Result};
@@ -204,9 +204,8 @@ impl SegmentStore {
                 &format!("the file has {found} bytes and should have {len}"),
             ));
         }
-        let read = |out: &mut [u8], at: u64| {
-            file.read_at(out, at).map_err(|error| Error::io(format!("reading {name}"), error))
-        };
+        let read =
+            |out: &mut [u8], at: u64| file.read_at(out, at).map_err(|error| read_failed(&name, at, error));
         if !is_extent {
             let mut header = [0; HEADER_BYTES];
             read(&mut header, 0)?;
@@ -376,7 +375,7 @@ impl Segment {
         bytes.resize(len, 0);
         self.file
             .read_at(bytes, offset)
-            .map_err(|error| Error::io(format!("reading {}", SegmentStore::name(self.id)), error))?;
+            .map_err(|error| read_failed(&SegmentStore::name(self.id), offset, error))?;
         match crc32c(bytes) == crc {
             true => Ok(()),
             false => Err(self.damaged(offset, "the checksum of a block is wrong")),

@@ -1,10 +1,11 @@
 //! backup and restore.
 
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ambo::{BackupReport, Database};
+use ambo::{BackupReport, Key, KeySource, RestoredKey};
 use serde_json::json;
 
 use super::check;
@@ -33,10 +34,34 @@ fn open(dir: &Path, tuning: &Tuning) -> Result<Store> {
 }
 
 /// Makes `to` a database like the backup in `from`.
-pub fn restore(from: &Path, to: &Path, out: &mut Output) -> Result<()> {
+pub fn restore(from: &Path, to: &Path, key: &RestoredKey, tuning: &Tuning, out: &mut Output) -> Result<()> {
     let start = Instant::now();
-    let made = Database::restore(from, to).or_fail(from)?;
+    let made = tuning.options().restore(from, to, key).or_fail(from)?;
     report(to, &made, start.elapsed(), out)
+}
+
+/// Lets another key open the database.
+pub fn rekey(dir: &Path, key: KeySource, tuning: &Tuning, out: &mut Output) -> Result<()> {
+    let store = open(dir, tuning)?;
+    store.db.set_key(key).or_fail(dir)?;
+    let keys = store.db.info().or_fail(dir)?.data_keys;
+    store.close()?;
+    match out.is_json() {
+        true => out.json(&json!({ "data_keys": keys }))?,
+        false => writeln!(out, "{}: the new key opens it; {keys} data keys", dir.display())?,
+    }
+    Ok(())
+}
+
+/// Writes a new key to a file that is not there, which only its owner may read.
+pub fn new_key(file: &Path) -> Result<()> {
+    let key = Key::random().or_fail(file)?;
+    let options = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    let written = options.and_then(|mut opened| {
+        writeln!(opened, "{}", *key.to_hex())?;
+        opened.sync_all()
+    });
+    written.map_err(|error| Failure::file(file, &error))
 }
 
 fn report(to: &Path, made: &BackupReport, elapsed: Duration, out: &mut Output) -> Result<()> {

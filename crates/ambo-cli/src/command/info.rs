@@ -441,6 +441,8 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "log_bytes": info.log_bytes,
         "log_segments": info.log_segments,
         "checkpoints": info.checkpoints,
+        "encrypted": info.data_keys > 0,
+        "data_keys": info.data_keys,
         "memtable_bytes": info.memtable_bytes,
         "memtable_budget_bytes": info.memtable_budget,
         "memory": {

@@ -9,7 +9,7 @@ pub mod uqi;
 
 use crate::arguments::{Command, TableArgument};
 use crate::engine::{Access, Store, Tuning};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::view::View;
 use crate::word::Spelling;
@@ -81,7 +81,21 @@ fn here(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             store.close()
         }
         Command::Backup { dir, to, verify } => backup::backup(&dir, &to, verify, tuning, out),
-        Command::Restore { from, to } => backup::restore(&from, &to, out),
+        Command::Restore { from, to, new_key, plain } => {
+            let key = match (new_key.source(), plain) {
+                (Some(key), _) => ambo::RestoredKey::New(key),
+                (None, true) => ambo::RestoredKey::Plain,
+                (None, false) => ambo::RestoredKey::Same,
+            };
+            backup::restore(&from, &to, &key, tuning, out)
+        }
+        Command::Rekey { dir, new_key } => match new_key.source() {
+            Some(key) => backup::rekey(&dir, key, tuning, out),
+            None => Err(Failure::usage(
+                "which key? say --new-key-file, --new-key-environment or --new-passphrase-environment",
+            )),
+        },
+        Command::NewKey { file } => backup::new_key(&file),
         Command::Alter { dir, table, changes } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
             compression::alter(&store, &table, &changes, out)?;

@@ -15,7 +15,11 @@ use ambo_pages::{io::Disk, page::PagesImage};
 use ambo_types::{Error, Result, id::Timestamp};
 
 use super::{
-    backup_mark, backup_target::BackupTarget, checkpoint::CheckpointState, engine::Engine,
+    backup_mark,
+    backup_target::BackupTarget,
+    checkpoint::CheckpointState,
+    encryption::{RestoredKey, has_pages},
+    engine::Engine,
     version::DatabaseVersion,
 };
 
@@ -53,14 +57,30 @@ impl Engine {
     /// [`Error::Invalid`] if the directory holds something else; [`Error::InUse`] if somebody has it open. The database is as it was then,
     /// and so is an earlier backup.
     pub fn backup_to(&self, target: &Arc<dyn Disk>) -> Result<BackupReport> {
+        self.copy_to(target, &RestoredKey::Same)
+    }
+
+    fn copy_to(&self, target: &Arc<dyn Disk>, key: &RestoredKey) -> Result<BackupReport> {
         let pinned = self.pin()?;
-        let locked = BackupTarget::lock(target, pinned.image.superblock())?;
-        locked.write(self.segments.disk(), &pinned.image, &pinned.segments)
+        let source = self.segments.disk();
+        let locked = BackupTarget::lock(source, target, key, pinned.image.superblock())?;
+        locked.write(source, &pinned.image, &pinned.segments)
     }
 
     /// As [`Engine::backup_to`], for what is to be a database, not a backup.
     pub fn restore_to(&self, target: &Arc<dyn Disk>) -> Result<BackupReport> {
-        let report = self.backup_to(target)?;
+        self.restore_with_key(target, &RestoredKey::Same)
+    }
+
+    /// As [`Engine::restore_to`], encrypted in another way.
+    pub fn restore_with_key(&self, target: &Arc<dyn Disk>, key: &RestoredKey) -> Result<BackupReport> {
+        let names = target.list().map_err(|error| Error::io("listing the directory to restore to", error))?;
+        if !matches!(key, RestoredKey::Same) && has_pages(&names) {
+            return Err(Error::Invalid(
+                "a database is restored with another key to an empty directory only".into(),
+            ));
+        }
+        let report = self.copy_to(target, key)?;
         backup_mark::remove(target)?;
         Ok(report)
     }

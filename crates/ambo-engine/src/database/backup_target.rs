@@ -4,7 +4,8 @@
 //!
 //! 1. It is *locked*, as a database that is opened for writing.
 //! 2. It is *marked*, if it is new: from then on a directory without `pages` is known as a backup that is not whole (`backup_mark`).
-//! 3. Segments are linked or copied, those that are there already left out. None is ever edited, and none has the name of another, so they
+//! 3. Of an encrypted database it gets a copy of the file of keys (`encryption`), with which what is there of an earlier backup is read, too.
+//!    Segments are linked or copied, those that are there already left out. None is ever edited, and none has the name of another, so they
 //!    lie side by side with those of the backup before. A copy has another name until it is durable. The directory is synced.
 //! 4. The pages are written to a file of another name and synced; it is renamed to `pages` and the directory is synced. That is the moment
 //!    at which the new backup counts.
@@ -24,6 +25,7 @@ use ambo_types::{Error, Result};
 use super::{
     backup::BackupReport,
     backup_mark::{self, MARK, NEW_MARK, NEW_SEGMENT, remove_if_there},
+    encryption::{self, RestoredKey},
     open::{LOCK_FILE, NEW_PAGES_FILE},
 };
 
@@ -31,19 +33,24 @@ use super::{
 const COMPARED_BYTES: u64 = 64 << 10;
 
 /// A directory that is locked for a backup.
-pub(super) struct BackupTarget<'a> {
-    disk: &'a Arc<dyn Disk>,
+pub(super) struct BackupTarget {
+    disk: Arc<dyn Disk>,
     /// The files that it had.
     names: BTreeSet<String>,
     _lock: Box<dyn Lock>,
 }
 
-impl<'a> BackupTarget<'a> {
+impl BackupTarget {
     /// Locks a directory, and marks it if it is new.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it holds something else, or a backup that is of a later moment; [`Error::InUse`] if somebody has it.
-    pub(super) fn lock(disk: &'a Arc<dyn Disk>, superblock: &Superblock) -> Result<Self> {
+    pub(super) fn lock(
+        source: &Arc<dyn Disk>,
+        disk: &Arc<dyn Disk>,
+        key: &RestoredKey,
+        superblock: &Superblock,
+    ) -> Result<Self> {
         // A directory of something else is not even locked: that would leave a file there.
         let is_marked = check_names(disk, &list(disk)?, superblock.database_id)?;
         let lock =
@@ -55,13 +62,16 @@ impl<'a> BackupTarget<'a> {
         if is_marked != check_names(disk, &names, superblock.database_id)? {
             return Err(Error::InUse("somebody else has made the directory of the backup a database".into()));
         }
-        match is_marked {
-            true => check_earlier(disk, &names, superblock)?,
-            false => backup_mark::write(disk, superblock.database_id)?,
+        if !is_marked {
+            backup_mark::write(disk, superblock.database_id)?;
+        }
+        let disk = &encryption::disk_of_backup(source, disk, key)?;
+        if is_marked {
+            check_earlier(disk, &names, superblock)?;
         }
         remove_if_there(disk, NEW_PAGES_FILE)?;
         remove_if_there(disk, NEW_SEGMENT)?;
-        Ok(Self { disk, names, _lock: lock })
+        Ok(Self { disk: Arc::clone(disk), names, _lock: lock })
     }
 
     /// Steps 3 to 5.
@@ -75,8 +85,8 @@ impl<'a> BackupTarget<'a> {
         let written = self.write_files(source, image, segments, &mut report);
         if written.is_err() {
             // They may be what fills the disk. What cannot be removed now is removed by the next backup.
-            let _ = remove_if_there(self.disk, NEW_SEGMENT);
-            let _ = remove_if_there(self.disk, NEW_PAGES_FILE);
+            let _ = remove_if_there(&self.disk, NEW_SEGMENT);
+            let _ = remove_if_there(&self.disk, NEW_PAGES_FILE);
         }
         written.map(|()| report)
     }
@@ -89,6 +99,7 @@ impl<'a> BackupTarget<'a> {
         report: &mut BackupReport,
     ) -> Result<()> {
         segments.iter().try_for_each(|segment| self.check_segment(source, segment))?;
+        encryption::copy_keys(source, &self.disk)?;
         for segment in segments {
             self.put_segment(source, segment, report)?;
         }
@@ -114,7 +125,7 @@ impl<'a> BackupTarget<'a> {
             return Ok(());
         }
         let open = |disk: &Arc<dyn Disk>| disk.open(&name, OpenMode::Read);
-        let is_same = open(source).and_then(|ours| is_same(&*ours, &*open(self.disk)?));
+        let is_same = open(source).and_then(|ours| is_same(&*ours, &*open(&self.disk)?));
         match is_same.map_err(|error| Error::io(format!("comparing {name}"), error))? {
             true => Ok(()),
             false => Err(Error::Invalid(format!(
@@ -153,7 +164,7 @@ impl<'a> BackupTarget<'a> {
         let wanted: BTreeSet<u64> = segments.iter().map(|segment| segment.id()).collect();
         for name in &self.names {
             if SegmentStore::id_of(name).is_some_and(|id| !wanted.contains(&id)) {
-                remove_if_there(self.disk, name)?;
+                remove_if_there(&self.disk, name)?;
                 report.removed += 1;
             }
         }

@@ -109,6 +109,8 @@ pub struct Info {
     pub timestamp: Timestamp,
     /// Snapshots and transactions that are open.
     pub snapshots: u64,
+    /// How many data keys the database has had; none if it is not encrypted.
+    pub data_keys: u32,
 }
 
 /// Figures of a table, or of the entries of an index.
@@ -190,6 +192,7 @@ impl Engine {
             checkpoints: self.checkpoint.lock().superblock().sequence,
             timestamp: snapshot.timestamp(),
             snapshots: self.snapshots.count() as u64 - 1,
+            data_keys: self.data_keys().unwrap_or(0),
         })
     }
 }

@@ -10,6 +10,7 @@
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `pace`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `retention` | rows that are kept for a time |
+//! | `encryption` | the key of an encrypted database |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
@@ -51,6 +52,7 @@ mod damage;
 mod ddl;
 mod definition_commit;
 mod distinct;
+mod encryption;
 mod engine;
 mod entry_sums;
 mod find;
@@ -113,6 +115,7 @@ pub use changes::{Change, ChangeFeed, ChangedValue, RangeChange, RowChange};
 pub use check::CheckReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;
+pub use encryption::RestoredKey;
 pub use engine::Engine;
 pub use find::FoundRows;
 pub use index_scan::{IndexRange, IndexScan};

@@ -15,6 +15,7 @@
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
 //! | the lock held by another | [`Error::InUse`] |
 //! | the mark of a backup, with or without `pages` | see `backup_mark` |
+//! | the file `keys`, a key given | see `encryption` |
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,6 +44,7 @@ use super::{
     compression::load_dictionaries,
     damage::Damage,
     ddl::open_table,
+    encryption,
     engine::{Engine, Parts},
     memtables::Memtables,
     options::Options,
@@ -100,6 +102,7 @@ impl Engine {
         let lock = take_lock(&env, &options)?;
         assert!(options.read_only || lock.is_some(), "who writes a database has its lock");
         backup_mark::leave(&env.disk, options.read_only)?;
+        let env = encryption::unlock(env, &options)?;
         let created = create_if_absent(&env, &options)?;
         let mut opening = Opening::checkpoint(&env, &options)?;
         if lock.is_some() && !options.read_only {
@@ -142,7 +145,11 @@ fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
     }
 }
 
-fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
+/// Whether there is no database and one may be created.
+///
+/// # Errors
+/// [`Error::NotFound`] if none is to be created, [`Error::Damaged`] if there was one.
+pub(super) fn may_create(env: &Env, options: &Options) -> Result<bool> {
     let names = env.disk.list().map_err(|error| Error::io("listing the database directory", error))?;
     if names.iter().any(|name| name == page::NAME) {
         return Ok(false);
@@ -166,11 +173,14 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
             format!("the file is missing, but there is a log ({log})"),
         ));
     }
-    if names.iter().any(|name| name == NEW_PAGES_FILE) {
-        env.disk
-            .remove(NEW_PAGES_FILE)
-            .map_err(|error| Error::io(format!("removing {NEW_PAGES_FILE}"), error))?;
+    Ok(true)
+}
+
+fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
+    if !may_create(env, options)? {
+        return Ok(false);
     }
+    backup_mark::remove_if_there(&env.disk, NEW_PAGES_FILE)?;
     let file = env
         .disk
         .open(NEW_PAGES_FILE, OpenMode::Create)
@@ -260,7 +270,7 @@ impl Opening {
         if !options.read_only {
             // After a failed sync and a restart the page cache shows what the device does not have: before anything builds on this
             // checkpoint it is written again.
-            superblock.write(&*file)?;
+            superblock.write_again(&*file)?;
             file.sync().map_err(|error| Error::io(format!("syncing {}", page::NAME), error))?;
         }
         let memory = MemoryBudget::new(options.cache_bytes);

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use ambo_pages::page::{PAGE_SIZE_MAX, PAGE_SIZE_MIN};
+use ambo_pages::{
+    page::{PAGE_SIZE_MAX, PAGE_SIZE_MIN},
+    seal::KeySource,
+};
 use ambo_types::{Error, Result};
 
 /// How durable a commit is when it returns.
@@ -34,6 +37,8 @@ pub struct Options {
     pub keep_log_bytes: u64,
     /// The size of a page in bytes, a power of two from 4 KiB to 64 KiB; of a new database only.
     pub page_size: usize,
+    /// The key of an encrypted database, or of one that is created encrypted.
+    pub key: Option<KeySource>,
     /// Whether a database is created where none is.
     pub create: bool,
     /// Whether only reads are allowed. Shares the directory with other readers.
@@ -59,6 +64,7 @@ impl Default for Options {
             log_segment_bytes: 64 << 20,
             keep_log_bytes: 0,
             page_size: 16 << 10,
+            key: None,
             create: true,
             read_only: false,
             lock_timeout: Duration::from_secs(5),

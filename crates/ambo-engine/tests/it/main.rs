@@ -9,6 +9,7 @@ mod changes;
 mod codecs;
 mod columns;
 mod definitions;
+mod encryption;
 mod find;
 mod formats;
 mod found;

@@ -5,6 +5,10 @@
 
 use std::{fmt::Debug, io, os::fd::BorrowedFd, path::Path, sync::Arc, time::Duration};
 
+use ambo_types::Error;
+
+use crate::seal::SealedDisk;
+
 pub mod os;
 pub mod sim;
 
@@ -46,6 +50,10 @@ pub trait Disk: Send + Sync + Debug {
     fn link_from(&self, _source: &dyn Disk, _name: &str) -> io::Result<bool> {
         Ok(false)
     }
+    /// The disk itself, if it seals its files.
+    fn sealed(&self) -> Option<&SealedDisk> {
+        None
+    }
 }
 
 /// A lock that is held until it is dropped.
@@ -84,9 +92,24 @@ pub trait File: Send + Sync + Debug {
     fn copy_from(&self, source: &dyn File, offset: u64, len: u64) -> io::Result<()> {
         copy_through_memory(self, source, offset, len)
     }
+    /// Writes the bytes of `[offset, offset + len)`, which are there, once more as they are on the disk: after a failed sync that makes them
+    /// durable with the next one, and a crash meanwhile leaves them.
+    fn write_again(&self, offset: u64, len: u64) -> io::Result<()> {
+        let mut bytes = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?];
+        self.read_at(&mut bytes, offset)?;
+        self.write_at(&bytes, offset)
+    }
     /// Whether the file has no bytes.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|len| len == 0)
+    }
+}
+
+/// What a read that failed is: damage, if the bytes there are not what was sealed, or what the system says.
+pub fn read_failed(name: &str, offset: u64, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Error::damaged(name, offset, error.to_string()),
+        _ => Error::io(format!("reading {name}"), error),
     }
 }
 

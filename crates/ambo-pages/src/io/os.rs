@@ -137,6 +137,10 @@ impl Disk for OsDisk {
 
     fn link_from(&self, source: &dyn Disk, name: &str) -> io::Result<bool> {
         let Some(directory) = source.directory() else { return Ok(false) };
+        if source.sealed().is_some() {
+            // The file there is not what is read from it.
+            return Ok(false);
+        }
         match fs::hard_link(directory.join(name), self.file(name)?) {
             Ok(()) => Ok(true),
             Err(e) if cannot_link(&e) => Ok(false),

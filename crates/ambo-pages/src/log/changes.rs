@@ -11,7 +11,7 @@ use ambo_types::{
 };
 
 use super::{
-    recovery::{check_order, deliver},
+    recovery::{Buffers, Group, check_order, deliver},
     segment::{Found, Segment},
     transaction::{Operations, Origin},
 };
@@ -27,7 +27,7 @@ pub struct LoggedChanges {
     end: Lsn,
     after: Timestamp,
     last_ts: Timestamp,
-    raw: Vec<u8>,
+    buffers: Buffers,
 }
 
 impl LoggedChanges {
@@ -57,7 +57,7 @@ impl LoggedChanges {
         let from = segments.iter().rposition(|segment| before(segment) <= after).unwrap_or_default();
         segments.drain(..from);
         let lsn = segments.front().map_or(end, |segment| segment.header.expect("it was looked at").start);
-        Ok(Self { segments, lsn, end, after, last_ts: Timestamp(0), raw: Vec::new() })
+        Ok(Self { segments, lsn, end, after, last_ts: Timestamp(0), buffers: Buffers::default() })
     }
 
     /// Hands the commits of the next group to `visit`, in order; there may be none after the moment. False at the end.
@@ -81,8 +81,10 @@ impl LoggedChanges {
                 Found::Group(header) => {
                     let source = Origin { file: &segment.name.clone(), offset };
                     check_order(&header, self.last_ts, source)?;
+                    let keys = segment.keys.clone();
                     let stored = segment.stored(offset, &header)?;
-                    deliver(&header, stored, &mut self.raw, self.after, source, visit)?;
+                    let group = Group { header: &header, stored, keys: keys.as_ref(), source };
+                    deliver(&group, &mut self.buffers, self.after, visit)?;
                     (self.lsn, self.last_ts) = (header.end(), header.last_ts);
                     return Ok(true);
                 }

@@ -27,7 +27,7 @@
 //! | 4 | 4 | CRC32C of the header from byte 8 and of the stored bytes, xor the segment's salt |
 //! | 8 | 4 | stored bytes |
 //! | 12 | 4 | raw bytes, when decompressed |
-//! | 16 | 4 | flags: 1 = stored as an LZ4 block; all others zero |
+//! | 16 | 4 | flags: 1 = stored as an LZ4 block; 2 = sealed; all others zero |
 //! | 20 | 4 | transactions |
 //! | 24 | 8 | `Lsn` of this group |
 //! | 32 | 8 | durable: everything before this `Lsn` was known durable when the group was written |
@@ -41,6 +41,10 @@
 //! raw bytes 322, stored bytes 35: `FF 08`, the first 23 raw bytes (the transaction's header, the operation's, one `z`), `01 00 FF 14` (294
 //! bytes from one back), `50 7A 7A 7A 7A 7A` (the last 5). A group is stored raw when it is short, or compresses by less
 //! than an eighth.
+//!
+//! In an encrypted database every group is sealed: what would be stored otherwise is encrypted, and 40 bytes follow it, which are among the
+//! stored bytes (`docs/formats/encryption.md`). Bound to it are the header's bytes from 8 to 56. The checksum is of what is sealed, so where
+//! the log ends is known without a key.
 
 use ambo_types::id::{Lsn, Timestamp};
 
@@ -61,6 +65,8 @@ const SEGMENT_VERSION: u32 = 1;
 pub const GROUP_MAGIC: [u8; 4] = *b"GRP1";
 /// The flag of a group that is stored as an LZ4 block.
 pub const FLAG_LZ4: u32 = 1;
+/// The flag of a group that is sealed.
+pub const FLAG_SEALED: u32 = 2;
 
 const _: () = assert!(SEGMENT_HEADER_BYTES == 8 + 4 + 4 + 8 + 16 + 8 + 8 + 8);
 const _: () = assert!(GROUP_HEADER_BYTES == 4 + 4 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8);
@@ -171,7 +177,7 @@ pub struct GroupHeader {
     pub stored: u32,
     /// Those bytes when decompressed.
     pub raw: u32,
-    /// [`FLAG_LZ4`] or zero.
+    /// [`FLAG_LZ4`], [`FLAG_SEALED`].
     pub flags: u32,
     /// How many transactions they are.
     pub transactions: u32,
@@ -200,19 +206,26 @@ impl GroupHeader {
     pub fn seal(&self, group: &mut [u8], salt: u32) {
         debug_assert_eq!(group.len(), GROUP_HEADER_BYTES + self.stored as usize);
         group[..4].copy_from_slice(&GROUP_MAGIC);
-        for (i, word) in [self.stored, self.raw, self.flags, self.transactions].into_iter().enumerate() {
-            group[8 + 4 * i..12 + 4 * i].copy_from_slice(&word.to_le_bytes());
-        }
-        let longs = [self.lsn.0, self.durable.0, self.first_ts.0, self.last_ts.0];
-        for (i, long) in longs.into_iter().enumerate() {
-            group[24 + 8 * i..32 + 8 * i].copy_from_slice(&long.to_le_bytes());
-        }
+        group[8..GROUP_HEADER_BYTES].copy_from_slice(&self.bound());
         let crc = crc32c(&group[8..]) ^ salt;
         group[4..8].copy_from_slice(&crc.to_le_bytes());
         debug_assert!(
             group.first_chunk().and_then(Self::decode) == Some(*self) && Self::verify(group, salt),
             "a group is read as it was sealed"
         );
+    }
+
+    /// The header's bytes from 8 on.
+    pub fn bound(&self) -> [u8; GROUP_HEADER_BYTES - 8] {
+        let mut bytes = [0; GROUP_HEADER_BYTES - 8];
+        for (i, word) in [self.stored, self.raw, self.flags, self.transactions].into_iter().enumerate() {
+            bytes[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let longs = [self.lsn.0, self.durable.0, self.first_ts.0, self.last_ts.0];
+        for (i, long) in longs.into_iter().enumerate() {
+            bytes[16 + 8 * i..24 + 8 * i].copy_from_slice(&long.to_le_bytes());
+        }
+        bytes
     }
 
     /// Reads a header, which says how much there is to check with [`GroupHeader::verify`]; `None` if the magic is another.

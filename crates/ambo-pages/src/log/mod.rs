@@ -70,6 +70,7 @@ pub mod changes;
 mod compress;
 pub mod format;
 pub mod recovery;
+mod sealing;
 mod segment;
 mod tail;
 pub mod transaction;

@@ -10,14 +10,18 @@ use ambo_types::{
 use super::{
     LogPosition, OldSegment,
     format::{
-        FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, kept_number, segment_name,
+        FLAG_LZ4, FLAG_SEALED, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, kept_number, segment_name,
         segment_number,
     },
+    sealing,
     segment::{Behind, Found, Segment},
     tail,
     transaction::{Operations, Origin, Transactions},
 };
-use crate::io::{Disk, OpenMode};
+use crate::{
+    io::{Disk, OpenMode},
+    seal::Keys,
+};
 
 /// What the checkpoint says about where to read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -166,7 +170,7 @@ impl Reader {
     where
         V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
     {
-        let mut raw = Vec::new();
+        let mut buffers = Buffers::default();
         let mut last_ts = Timestamp(0);
         let mut read_again = access == Access::ReadOnly;
         if self.segments.is_empty() {
@@ -180,8 +184,10 @@ impl Reader {
                     // R1
                     let source = Origin { file: &segment.name.clone(), offset };
                     check_order(&header, last_ts, source)?;
+                    let keys = segment.keys.clone();
                     let stored = segment.stored(offset, &header)?;
-                    self.recovery.transactions += deliver(&header, stored, &mut raw, after, source, visit)?;
+                    let group = Group { header: &header, stored, keys: keys.as_ref(), source };
+                    self.recovery.transactions += deliver(&group, &mut buffers, after, visit)?;
                     self.recovery.groups += 1;
                     self.recovery.bytes += header.padded_len();
                     self.durable = self.durable.max(header.durable);
@@ -253,28 +259,48 @@ pub(super) fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Orig
     if header.first_ts <= last_ts || header.last_ts < header.first_ts {
         return Err(source.damaged("the timestamps of this group go back"));
     }
-    if header.flags & !FLAG_LZ4 != 0 {
+    if header.flags & !(FLAG_LZ4 | FLAG_SEALED) != 0 {
         return Err(source.damaged("this group has unknown flags"));
     }
     Ok(())
 }
 
+/// A group as it was found.
+pub(super) struct Group<'g> {
+    pub header: &'g GroupHeader,
+    pub stored: &'g [u8],
+    pub keys: Option<&'g Arc<Keys>>,
+    pub source: Origin<'g>,
+}
+
+/// Memory that is used from group to group.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    /// What was sealed.
+    opened: Vec<u8>,
+    /// What was compressed.
+    raw: Vec<u8>,
+}
+
 /// Hands the transactions of a group to `visit`; returns how many.
 pub(super) fn deliver<V>(
-    header: &GroupHeader,
-    stored: &[u8],
-    raw: &mut Vec<u8>,
+    group: &Group<'_>,
+    buffers: &mut Buffers,
     after: Timestamp,
-    source: Origin<'_>,
     visit: &mut V,
 ) -> Result<u64>
 where
     V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
 {
+    let Group { header, stored, keys, source } = *group;
     if header.last_ts <= after {
         return Ok(0);
     }
-    let bytes = if header.flags & FLAG_LZ4 == 0 { stored } else { decompress(header, stored, raw, source)? };
+    let stored = sealing::open(keys, header, stored, &mut buffers.opened, source)?;
+    let bytes = match header.flags & FLAG_LZ4 {
+        0 => stored,
+        _ => decompress(header, stored, &mut buffers.raw, source)?,
+    };
     if bytes.len() != header.raw as usize {
         return Err(source.damaged("this group has another length than it says"));
     }

@@ -8,7 +8,10 @@ use super::format::{
     GROUP_ALIGN, GROUP_HEADER_BYTES, GROUP_MAGIC, GroupHeader, NoHeader, SEGMENT_HEADER_BYTES, SegmentHeader,
     salt, segment_name,
 };
-use crate::io::{Disk, File, OpenMode};
+use crate::{
+    io::{Disk, File, OpenMode},
+    seal::Keys,
+};
 
 /// How much is read at once, at least; a larger group is read whole.
 const WINDOW_BYTES: u64 = 1 << 20;
@@ -22,6 +25,8 @@ pub(super) struct Segment {
     /// None if there is no valid one.
     pub header: Option<SegmentHeader>,
     pub len: u64,
+    /// Of an encrypted database.
+    pub keys: Option<Arc<Keys>>,
     database: u128,
     salt: u32,
     window: Vec<u8>,
@@ -70,6 +75,7 @@ impl Segment {
             file,
             header: None,
             len: 0,
+            keys: disk.sealed().map(|sealed| Arc::clone(sealed.keys())),
             database,
             salt: salt(number, database),
             window: Vec::new(),

@@ -12,6 +12,7 @@ use super::{
     buffer::GroupBuffer,
     compress::GroupCompressor,
     format::{FLAG_LZ4, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt, segment_name},
+    sealing::GroupSealer,
 };
 use crate::io::{Disk, File, OpenMode};
 use keep::Kept;
@@ -48,6 +49,8 @@ pub struct LogWriter {
     from: Lsn,
     /// None when groups are stored as they are.
     compressor: Option<GroupCompressor>,
+    /// None when the database is not encrypted.
+    sealer: Option<GroupSealer>,
     /// Whether a segment became full that the disk had no more room for; see [`LogWriter::take_crowded`].
     crowded: bool,
     /// What a checkpoint needs besides what the log holds; see [`LogWriter::keep_room`].
@@ -130,6 +133,7 @@ impl LogWriter {
         debug_assert!(position.from <= position.next_lsn, "a checkpoint is not ahead of the log");
         let marks = position.segments.iter().map(|s| (s.end, s.last_ts)).collect();
         Self {
+            sealer: GroupSealer::of(&*disk),
             disk,
             compressor: options.compress.then(GroupCompressor::new),
             options,
@@ -167,16 +171,18 @@ impl LogWriter {
         }
         assert!(group.first_ts() > self.last_ts, "groups are written in the order of their timestamps");
         let compressed = self.compressor.as_mut().is_some_and(|compressor| compressor.compress(group.raw()));
-        let stored = match (&self.compressor, compressed) {
+        let packed = match (&self.compressor, compressed) {
             (Some(compressor), true) => compressor.stored_len(),
             _ => group.raw_len(),
         };
+        let (added, flag) = self.sealer.as_ref().map_or((0, 0), |_| GroupSealer::ADDS);
+        let stored = packed + added;
         let len = padded_len(stored);
         self.ensure_room(len)?;
         let header = GroupHeader {
             stored: stored as u32,
             raw: group.raw_len() as u32,
-            flags: if compressed { FLAG_LZ4 } else { 0 },
+            flags: flag | if compressed { FLAG_LZ4 } else { 0 },
             transactions: group.transactions(),
             lsn: self.next_lsn,
             durable: self.durable,
@@ -188,6 +194,11 @@ impl LogWriter {
             Some(compressor) if compressed => compressor.bytes_mut(),
             _ => group.bytes_mut(),
         };
+        // The group stays as it is: it may be written again.
+        let bytes = match &mut self.sealer {
+            Some(sealer) => sealer.seal(&header, bytes)?,
+            None => bytes,
+        };
         header.seal(bytes, current.salt);
         let unpadded = bytes.len();
         bytes.resize(len as usize, 0);
@@ -196,6 +207,9 @@ impl LogWriter {
         bytes.truncate(unpadded);
         if let Some(compressor) = &mut self.compressor {
             compressor.trim();
+        }
+        if let Some(sealer) = &mut self.sealer {
+            sealer.trim();
         }
         match written {
             Ok(()) => Ok(self.wrote(&header)),

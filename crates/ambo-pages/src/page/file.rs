@@ -67,6 +67,7 @@ impl FilePages {
             std::io::ErrorKind::UnexpectedEof => {
                 Error::damaged(NAME, offset, format!("page {first} lies beyond the end of the file"))
             }
+            std::io::ErrorKind::InvalidData => Error::damaged(NAME, offset, error.to_string()),
             _ => Error::io(format!("reading {} bytes at {offset} of {NAME}", bytes.len()), error),
         })?;
         self.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);

@@ -155,6 +155,13 @@ impl Superblock {
             .map_err(|error| Error::io(format!("writing superblock {} of {NAME}", self.sequence), error))
     }
 
+    /// Writes this superblock, which was read from there, once more as it is: durable after the file's next sync, and at no moment harmed.
+    pub fn write_again(&self, file: &dyn File) -> Result<()> {
+        file.write_again(offset(self.sequence % 2), SUPERBLOCK_BYTES as u64).map_err(|error| {
+            Error::io(format!("writing superblock {} of {NAME} again", self.sequence), error)
+        })
+    }
+
     /// Reads both copies and chooses; see the [module](self).
     pub fn open(file: &dyn File) -> Result<Opened> {
         let [copy0, copy1] = [read_copy(file, 0)?, read_copy(file, 1)?];
@@ -215,6 +222,8 @@ fn read_copy(file: &dyn File, slot: u64) -> Result<Copy> {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             Ok(Copy::NoMagic("the file is too short".into()))
         }
+        // Of an encrypted database, torn or damaged.
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Ok(Copy::Bad(error.to_string())),
         Err(error) => Err(Error::io(format!("reading superblock copy {slot} of {NAME}"), error)),
     }
 }

@@ -99,6 +99,7 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
         ("block_misses", info.block_misses),
         ("checkpoints", info.checkpoints),
         ("snapshots", info.snapshots),
+        ("data_keys", u64::from(info.data_keys)),
         ("damaged_tables", info.damaged.len() as u64),
     ];
     let rows = figures.iter().map(|(name, figure)| vec![text(*name), count(*figure)]).collect();

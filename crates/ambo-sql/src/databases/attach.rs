@@ -44,7 +44,13 @@ impl Attached {
     ///
     /// # Errors
     /// What opening says; it is open to be read alone, or to be written.
-    fn open(&self, beside: &SqlEngine, path: &Path, read_only: bool) -> Result<Arc<SqlEngine>> {
+    fn open(
+        &self,
+        beside: &SqlEngine,
+        path: &Path,
+        read_only: bool,
+        key_file: Option<&str>,
+    ) -> Result<Arc<SqlEngine>> {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let whole = whole.canonicalize().unwrap_or(whole);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +66,16 @@ impl Attached {
             }
             return Ok(engine);
         }
-        let db = Options::new().read_only(read_only).open(path)?;
+        let mut options = Options::new().read_only(read_only);
+        if let Some(file) = key_file {
+            if beside.spills {
+                return Err(Error::invalid(
+                    "an encrypted database is attached to an encrypted one only: statements might write its rows to temporary files",
+                ));
+            }
+            options = options.key_file(file);
+        }
+        let db = options.open(path)?;
         let engine = Arc::new(beside.beside(db));
         // It may be new: then it has a whole path now.
         let whole = path.canonicalize().unwrap_or(whole);
@@ -73,14 +88,15 @@ impl Attached {
 pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Rows<'static>> {
     const TAG: &str = "ATTACH";
     let Attach { path, alias, if_not_exists, options } = attach;
-    let mut read_only = false;
+    let (mut read_only, mut key_file) = (false, None);
     for (name, value) in options {
         match ident(name).to_lowercase().as_str() {
             "read_only" | "readonly" => read_only = is_on(name, value.as_deref())?,
             "read_write" => read_only = !is_on(name, value.as_deref())?,
             "type" if value.as_deref().is_some_and(|value| ["ambo", "duckdb"].contains(&value)) => {}
+            "key_file" => key_file = value.as_deref(),
             other => {
-                let known = ["read_only", "read_write", "type"];
+                let known = ["read_only", "read_write", "key_file", "type"];
                 return Err(about(Error::not_found("option of ATTACH", other, known.into_iter()), name));
             }
         }
@@ -115,7 +131,7 @@ pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Row
             return Err(Error::invalid("a database in memory is new, so there is nothing to read"));
         }
         true => Arc::new(beside.beside(Options::new().sync(ambo::Sync::Off).open_in_memory()?)),
-        false => beside.attached.open(&beside, Path::new(path), read_only)?,
+        false => beside.attached.open(&beside, Path::new(path), read_only, key_file)?,
     };
     let mut place = Place::new(name, Kind::Attached { read_only, is_own }, engine);
     place.path = (!is_own).then(|| path.clone());

@@ -17,7 +17,10 @@ use std::{
     thread,
 };
 
-use ambo_engine::catalog::Storage;
+use ambo_engine::{
+    catalog::Storage,
+    seal::{Key, KeySource},
+};
 
 use self::world::World;
 use crate::support::Random;
@@ -29,10 +32,10 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// `by_row`, `by_column`: the storages of the tables that are stored so.
-fn run(seed: u64, by_row: Storage, by_column: Storage) -> (u64, u64) {
+fn run(seed: u64, by_row: Storage, by_column: Storage, key: Option<&KeySource>) -> (u64, u64) {
     let mut random = Random::new(seed);
     let operations = plan::operations(&mut random);
-    let mut world = World::new(seed, random, by_row, by_column);
+    let mut world = World::new(seed, random, by_row, by_column, key);
     for (index, operation) in operations.iter().enumerate() {
         world.run(index, operation);
     }
@@ -42,24 +45,33 @@ fn run(seed: u64, by_row: Storage, by_column: Storage) -> (u64, u64) {
 /// Keeps away: a lost commit, a torn one, one that comes back, a wrong read, lost pages, and panics, whatever fails when.
 #[test]
 fn crashes_and_faults() {
-    run_all(Storage::BTree, Storage::Column, SEEDS, "crashes_and_faults");
+    run_all(Storage::BTree, Storage::Column, None, SEEDS, "crashes_and_faults");
 }
 
 /// Keeps away: what goes wrong as soon as a table is of a storage that the engine has never heard of.
 #[test]
 fn crashes_and_faults_of_another_storage() {
-    run_all(Storage::Stub, Storage::Column, SEEDS / 3, "crashes_and_faults_of_another_storage");
+    run_all(Storage::Stub, Storage::Column, None, SEEDS / 3, "crashes_and_faults_of_another_storage");
 }
 
 /// Keeps away: the same where what is stored by column is extents of records.
 #[test]
 fn crashes_and_faults_of_extents() {
-    run_all(Storage::BTree, Storage::Append, SEEDS / 2, "crashes_and_faults_of_extents");
+    run_all(Storage::BTree, Storage::Append, None, SEEDS / 2, "crashes_and_faults_of_extents");
 }
 
-fn run_all(by_row: Storage, by_column: Storage, seeds: u64, test: &str) {
+/// Keeps away: the same where everything is encrypted, backups too: a torn write that harms its neighbours, above all.
+#[test]
+fn crashes_and_faults_of_encrypted_databases() {
+    let key = KeySource::from(Key::new([7; 32]));
+    let test = "crashes_and_faults_of_encrypted_databases";
+    run_all(Storage::BTree, Storage::Column, Some(&key), SEEDS / 2, test);
+    run_all(Storage::BTree, Storage::Append, Some(&key), SEEDS / 4, test);
+}
+
+fn run_all(by_row: Storage, by_column: Storage, key: Option<&KeySource>, seeds: u64, test: &str) {
     if let Some(seed) = number("AMBO_SEED") {
-        run(seed, by_row, by_column);
+        run(seed, by_row, by_column, key);
         return;
     }
     let (first, count) = (number("AMBO_FIRST").unwrap_or(0), number("AMBO_SEEDS").unwrap_or(seeds));
@@ -71,7 +83,7 @@ fn run_all(by_row: Storage, by_column: Storage, seeds: u64, test: &str) {
             if seed >= first + count || failed.load(Ordering::Relaxed) >= 5 {
                 return;
             }
-            if catch_unwind(AssertUnwindSafe(|| run(seed, by_row, by_column))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| run(seed, by_row, by_column, key))).is_err() {
                 failed.fetch_add(1, Ordering::Relaxed);
                 #[expect(clippy::print_stderr, reason = "a failing seed has to be known")]
                 {
@@ -92,7 +104,7 @@ fn run_all(by_row: Storage, by_column: Storage, seeds: u64, test: &str) {
 #[test]
 fn a_seed_does_the_same_again() {
     for seed in 1000..1010 {
-        let again = || run(seed, Storage::BTree, Storage::Column);
+        let again = || run(seed, Storage::BTree, Storage::Column, None);
         assert_eq!(again(), again(), "seed {seed}");
     }
 }

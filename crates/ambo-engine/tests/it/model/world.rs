@@ -10,6 +10,7 @@ use ambo_engine::{
     io::sim::{Fault, FaultKind, Op, SimDisk},
     log::Operation as LogOperation,
     record::Record,
+    seal::KeySource,
 };
 
 use super::{
@@ -82,7 +83,13 @@ pub fn value(plan: ValuePlan) -> Vec<u8> {
 }
 
 impl World {
-    pub fn new(seed: u64, mut random: Random, by_row: Storage, by_column: Storage) -> Self {
+    pub fn new(
+        seed: u64,
+        mut random: Random,
+        by_row: Storage,
+        by_column: Storage,
+        key: Option<&KeySource>,
+    ) -> Self {
         let options = Options {
             page_size: *random.pick(&[4096, 4096, 4096, 8192]),
             memtable_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
@@ -95,6 +102,7 @@ impl World {
                 Sync::Off,
                 Sync::Interval(std::time::Duration::from_secs(1)),
             ]),
+            key: key.cloned(),
             ..small_options()
         };
         let disk = SimDisk::new(seed);
