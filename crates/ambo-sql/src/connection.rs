@@ -366,8 +366,14 @@ impl Connection {
             };
             return if read.as_ref().is_err_and(is_older) { Ok(None) } else { read };
         }
-        let mut is_slow = false;
+        let (mut is_slow, mut tries) = (false, 0);
         let written = self.write(&[], |work| {
+            tries += 1;
+            if fast.deletes_range() && tries > RANGE_TRIES {
+                // Others write in the range all the time. One by one only rows that they write put it off.
+                is_slow = true;
+                return Err(Error::invalid("the statement needs the planner"));
+            }
             let written = fast.write(work.transaction, params, || work.session.now());
             is_slow = matches!(&written, Ok(None)) || written.as_ref().is_err_and(is_older);
             let written = written?;
@@ -676,6 +682,9 @@ impl Connection {
         self.places_mut().try_for_each(|place| place.release(name))
     }
 }
+
+/// So often a range of keys is deleted as such before it is done row by row.
+const RANGE_TRIES: u32 = 3;
 
 /// How long a lock is waited for without an end.
 const WITHOUT_END: Duration = Duration::from_secs(10 * 365 * 86_400);

@@ -228,6 +228,12 @@ impl Table {
         self.definition().primary_columns().iter().map(|&index| row[index].clone()).collect()
     }
 
+    /// The keys as bytes, in a range for [`Table::delete_range`] and the like, of rows whose first columns of the primary key have these
+    /// values. REQUIRES: the table has no sort key, or these are values of its columns.
+    pub fn keys_of_prefix(&self, key: &[Datum]) -> Result<Bounds> {
+        self.prefix(key)
+    }
+
     pub(crate) fn prefix(&self, key: &[Datum]) -> Result<Bounds> {
         if key.len() > self.definition().key.len() {
             self.key_values(key)?;

@@ -91,6 +91,11 @@ impl Transaction {
         self.inner.delete_range(table.id(), lower.as_deref().unwrap_or_default(), upper.as_deref())
     }
 
+    /// Whether [`Transaction::delete_range`] would take a range of the table as such now, however many rows it has, and not row by row.
+    pub fn takes_range(&self, table: &Table) -> Result<bool> {
+        self.inner.takes_range(table.id())
+    }
+
     /// Locks a row now, until the end of the transaction: others wait to write it.
     ///
     /// # Errors

@@ -117,12 +117,14 @@ impl Transaction {
     /// is deleted then.
     pub fn delete_range(&mut self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<()> {
         let Some(range) = TableRange::checked(table, lower, upper)? else { return Ok(()) };
+        if self.takes_range(table)? { self.hide_range(&range) } else { self.delete_rows(&range) }
+    }
+
+    /// Whether a range of the table would be deleted as such now, and not row by row.
+    pub fn takes_range(&self, table: TableId) -> Result<bool> {
         let is_alone = !self.engine().row_locks.held_by_others(self.owner());
         let takes_ranges = self.snapshot().version().table(table)?.takes_ranges();
-        if takes_ranges && is_alone && !self.is_read_committed() && self.own.len() == 0 {
-            return self.hide_range(&range);
-        }
-        self.delete_rows(&range)
+        Ok(takes_ranges && is_alone && !self.is_read_committed() && self.own.len() == 0)
     }
 
     /// Deletes the rows of a range one by one, all or none.

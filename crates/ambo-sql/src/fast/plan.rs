@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambo::{Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition, Type};
+use ambo::{Compare, Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition, Type};
 use arrow::datatypes::SchemaRef;
 
 use super::{
@@ -29,7 +29,7 @@ impl FastPlan {
             }
             Action::Insert(_) => &[Right::Select, Right::Insert, Right::Update],
             Action::Update(_) => &[Right::Select, Right::Update],
-            Action::Delete { .. } => &[Right::Select, Right::Delete],
+            Action::Delete { .. } | Action::DeleteRange(_) => &[Right::Select, Right::Delete],
         };
         (&self.table.definition().name, rights)
     }
@@ -50,6 +50,14 @@ pub(super) enum Action {
     Delete {
         search: Search,
     },
+    /// Deletes a range of keys as such.
+    DeleteRange(KeyBounds),
+}
+
+/// A range of keys: those that begin with some values, and whose next column is within bounds.
+pub(super) struct KeyBounds {
+    pub prefix: Vec<Expression>,
+    pub bounds: Vec<(Compare, Expression)>,
 }
 
 /// Which rows are meant.
@@ -149,6 +157,7 @@ impl FastPlan {
             Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
             Action::Update(update) => format!("update {name} {}", update.search.describe()),
             Action::Delete { search } => format!("delete from {name} {}", search.describe()),
+            Action::DeleteRange(_) => format!("delete a range of keys from {name}, if it has many"),
         }
     }
 

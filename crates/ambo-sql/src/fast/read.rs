@@ -41,7 +41,9 @@ impl FastPlan {
                 let count = i64::try_from(view.count(&self.table, ..)?).unwrap_or(i64::MAX);
                 Ok(Some(Rows::new(schema.clone(), Source::Values([vec![Datum::I64(count)]].into()))))
             }
-            Action::Insert(_) | Action::Update(_) | Action::Delete { .. } => Ok(None),
+            Action::Insert(_) | Action::Update(_) | Action::Delete { .. } | Action::DeleteRange(_) => {
+                Ok(None)
+            }
         }
     }
 

@@ -384,8 +384,12 @@ fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {
         && delete.limit.is_none();
     let [from] = &from[..] else { return None };
     let target = is_plain.then(|| Target::of(db, from)).flatten()?;
-    let search = one_row(target.search(delete.selection.as_ref()?)?)?;
-    Some((target.table, Action::Delete { search }))
+    let search = delete.selection.as_ref().and_then(|condition| target.search(condition)).and_then(one_row);
+    let action = match search {
+        Some(search) => Action::Delete { search },
+        None => Action::DeleteRange(target.key_bounds(delete.selection.as_ref())?),
+    };
+    Some((target.table, action))
 }
 
 /// A search that finds one row at most.

@@ -6,9 +6,10 @@ use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, TableFactor};
 use super::{
     condition::Condition,
     expression::Expression,
-    plan::{Lookup, Search},
+    plan::{KeyBounds, Lookup, Search},
 };
 use crate::{
+    foreign_keys::has_references,
     names::{ident, last, object},
     parse::parse_expression,
     statement::length_limit,
@@ -150,6 +151,42 @@ impl Target {
         Some(Search { lookup, rest })
     }
 
+    /// The range of keys that a condition means, if it says nothing else and nothing depends on the rows: of a table that may have ranges
+    /// deleted as such.
+    pub(super) fn key_bounds(&self, condition: Option<&Expr>) -> Option<KeyBounds> {
+        let definition = self.definition();
+        let is_plain = !definition.has_sort_key()
+            && !definition.primary_columns().is_empty()
+            && self.table.indexes().is_empty()
+            && !has_references(definition);
+        let mut asked = Asked::default();
+        if let Some(condition) = condition {
+            self.conditions(condition, &mut asked)?;
+        }
+        let Asked { mut equal, keys: None, rest } = asked else { return None };
+        let key = definition.primary_columns();
+        let known = key.iter().take_while(|column| equal.iter().any(|(of, _)| of == *column)).count();
+        let prefix = taken(&mut equal, &key[..known]);
+        if !is_plain || !equal.is_empty() {
+            return None;
+        }
+        let next = key.get(known);
+        let bound = |condition: Condition| match condition {
+            Condition::Compare(column, compare, value)
+                if Some(&column) == next
+                    && compare != Compare::NotEqual
+                    && is_ordered(definition, column)
+                    && value.is_constant() =>
+            {
+                Some((compare, value))
+            }
+            _ => None,
+        };
+        let bounds = rest.into_iter().map(bound).collect::<Option<Vec<_>>>()?;
+        let are_ordered = key[..known].iter().all(|column| is_ordered(definition, *column));
+        are_ordered.then_some(KeyBounds { prefix, bounds })
+    }
+
     /// The checks of the table, if all are conditions of columns.
     pub(super) fn checks(&self) -> Option<Vec<Condition>> {
         let check = |check: &ambo::Check| self.condition(&parse_expression(&check.expression).ok()?);
@@ -232,6 +269,11 @@ impl Target {
             _ => None,
         }
     }
+}
+
+/// Whether values of a column compare in SQL as its keys do. Those of floating point have two zeros, and what is no number.
+fn is_ordered(definition: &TableDefinition, column: usize) -> bool {
+    !matches!(definition.columns[column].kind, Type::F32 | Type::F64)
 }
 
 /// The parts of a condition that all have to hold.

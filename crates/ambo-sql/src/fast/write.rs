@@ -1,15 +1,18 @@
 //! Running fast statements that write.
 
-use std::time::SystemTime;
+use std::{ops::Bound, time::SystemTime};
 
-use ambo::{Datum, Read, Row, Transaction};
+use ambo::{Compare, Datum, Read, Row, Transaction};
 
 use super::{
     condition::{Answer, Condition},
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search, Update},
+    plan::{Action, FastPlan, Insert, KeyBounds, Lookup, OnConflict, Search, Update},
 };
 use crate::{Error, Result};
+
+/// Fewer rows than these are deleted one by one.
+const RANGE_ROWS_MIN: u64 = 1000;
 
 /// What stops a statement in the middle: an error, or that it is one for the planner after all.
 enum Stop {
@@ -42,7 +45,7 @@ impl FastPlan {
         match self.action {
             Action::Insert(_) => "INSERT",
             Action::Update(_) => "UPDATE",
-            Action::Delete { .. } => "DELETE",
+            Action::Delete { .. } | Action::DeleteRange(_) => "DELETE",
             Action::Read { .. } | Action::Count { .. } => "SELECT",
         }
     }
@@ -59,6 +62,7 @@ impl FastPlan {
             Action::Insert(insert) => self.insert(transaction, insert, params, now),
             Action::Update(update) => self.update(transaction, update, params),
             Action::Delete { search } => self.delete(transaction, search, params),
+            Action::DeleteRange(bounds) => self.delete_range(transaction, bounds, params),
             Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
         };
         match done {
@@ -139,6 +143,78 @@ impl FastPlan {
             self.meant(search, &row, params)?;
         }
         Ok(u64::from(transaction.delete_row(&self.table, &key)?))
+    }
+
+    /// Whether it deletes a range of keys, which others who write in the range may put off.
+    pub(crate) fn deletes_range(&self) -> bool {
+        matches!(self.action, Action::DeleteRange(_))
+    }
+
+    /// Deletes a range of many keys as such; of few the rows are deleted one by one, for scans go around ranges.
+    fn delete_range(
+        &self,
+        transaction: &mut Transaction,
+        bounds: &KeyBounds,
+        params: &[Datum],
+    ) -> Result<u64, Stop> {
+        if !transaction.takes_range(&self.table)? {
+            return Err(Stop::Planner);
+        }
+        let Some(range) = self.range(bounds, params)? else { return Ok(0) };
+        let rows = transaction.count(&self.table, range.clone())?;
+        if rows < RANGE_ROWS_MIN {
+            return Err(Stop::Planner);
+        }
+        transaction.delete_range(&self.table, range)?;
+        Ok(rows)
+    }
+
+    /// The range that bounds mean; none if no row can be in it.
+    fn range(
+        &self,
+        bounds: &KeyBounds,
+        params: &[Datum],
+    ) -> Result<Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)>, Stop> {
+        let columns = self.table.definition().primary_columns();
+        let KeyBounds { prefix, bounds } = bounds;
+        let prefix = self.values(columns.iter(), prefix, params).ok_or(Stop::Planner)?;
+        let keys = |values: &[Datum]| -> Result<(Vec<u8>, Option<Vec<u8>>), Stop> {
+            match self.table.keys_of_prefix(values)? {
+                (Bound::Included(lower), Bound::Excluded(upper)) => Ok((lower, Some(upper))),
+                (Bound::Included(lower), Bound::Unbounded) => Ok((lower, None)),
+                _ => Err(Stop::Planner),
+            }
+        };
+        let (mut lower, mut upper) = keys(&prefix)?;
+        for (compare, value) in bounds {
+            let column = &columns[prefix.len()];
+            let value = self.values(std::iter::once(column), std::slice::from_ref(value), params);
+            let value = value.ok_or(Stop::Planner)?;
+            if value[0].is_null() {
+                return Ok(None);
+            }
+            let (first, behind) = keys(&[&prefix[..], &value].concat())?;
+            let (from, to) = match compare {
+                Compare::Equal => (Some(first), behind),
+                Compare::GreaterEqual => (Some(first), None),
+                Compare::Less => (None, Some(first)),
+                Compare::LessEqual => (None, behind),
+                Compare::Greater => match behind {
+                    Some(behind) => (Some(behind), None),
+                    None => return Ok(None),
+                },
+                Compare::NotEqual => return Err(Stop::Planner),
+            };
+            lower = from.map_or(lower.clone(), |from| from.max(lower));
+            upper = match (upper, to) {
+                (Some(upper), Some(to)) => Some(upper.min(to)),
+                (upper, to) => upper.or(to),
+            };
+        }
+        if prefix.iter().any(Datum::is_null) || upper.as_ref().is_some_and(|upper| *upper <= lower) {
+            return Ok(None);
+        }
+        Ok(Some((Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded))))
     }
 
     fn meant(&self, search: &Search, row: &Row, params: &[Datum]) -> Result<(), Stop> {

@@ -393,3 +393,68 @@ fn several_keys_are_read_at_one_moment() {
         sound(&db);
     }
 }
+
+/// Keeps away: a range of keys that is deleted as such and takes other rows than its condition means, counts them wrongly, or goes around
+/// keys that others refer to.
+#[test]
+fn ranges_of_keys_are_deleted_as_their_conditions_mean() {
+    let conditions: [(&str, i64); 11] = [
+        ("id < 1500", 1500),
+        ("id <= 1500 and id >= 100", 1401),
+        ("id > 1500", 3499),
+        ("id between 7 and 2999", 2993),
+        ("2000 <= id", 3000),
+        ("id > 10.5", 4989),
+        ("id >= 100 and id < 5", 0),
+        ("id > null", 0),
+        ("id > 1000 and n > 5", 0),
+        ("id > 3000 or id < 10", 2009),
+        ("id > -9999999999", 5000),
+    ];
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut connection = db.connect();
+        let fill = format!(
+            "create or replace table r (id bigint primary key, n int) storage = {storage};
+             insert into r select i, 1 from range(5000) t(i)"
+        );
+        for (condition, expected) in conditions {
+            connection.script(&fill).unwrap();
+            let deleted = connection.execute(&format!("delete from r where {condition}"), ()).unwrap();
+            assert_eq!(deleted as i64, expected, "{condition} over {storage}");
+            let left = |connection: &mut Connection, what: &str| {
+                rows(connection, &format!("select count(*) from r {what}"), &[])
+            };
+            assert_eq!(left(&mut connection, ""), [[Datum::I64(5000 - expected)]], "{condition}");
+            let still = left(&mut connection, &format!("where ({condition}) and n = 1"));
+            assert_eq!(still, [[Datum::I64(0)]], "{condition} over {storage}");
+        }
+        connection.script(&fill).unwrap();
+        connection.script("begin; delete from r where id < 4000; insert into r values (5, 2)").unwrap();
+        assert_eq!(rows(&mut connection, "select count(*) from r", &[]), [[Datum::I64(1001)]]);
+        connection.script("rollback").unwrap();
+        assert_eq!(rows(&mut connection, "select count(*) from r", &[]), [[Datum::I64(5000)]]);
+        assert_eq!(connection.execute("delete from r", ()).unwrap(), 5000);
+        connection.script(&fill).unwrap();
+        connection
+            .script("create table child (id bigint references r (id)); insert into child values (70)")
+            .unwrap();
+        let refused = connection.execute("delete from r where id < 2000", ()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Constraint, "{refused}");
+        assert_eq!(connection.execute("delete from r where id >= 2000", ()).unwrap(), 3000);
+        connection.script("drop table child; drop table r").unwrap();
+        connection
+            .script(&format!(
+                "create table p (a text, b int, c int, primary key (a, b)) storage = {storage};
+                 insert into p select case when i % 2 = 0 then 'x' else 'y' end, i, 0 from range(6000) t(i)"
+            ))
+            .unwrap();
+        assert_eq!(connection.execute("delete from p where a = 'x' and b < 4000", ()).unwrap(), 2000);
+        assert_eq!(connection.execute("delete from p where a = $1", ("y",)).unwrap(), 3000);
+        assert_eq!(
+            rows(&mut connection, "select min(b), count(*) from p", &[]),
+            [[Datum::I32(4000), Datum::I64(1000)]]
+        );
+        sound(&db);
+    }
+}
