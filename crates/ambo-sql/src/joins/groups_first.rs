@@ -6,37 +6,27 @@
 //! aggregation, VLDB 1995.)
 //!
 //! The join may be of any multiplicity: what is equal in the key finds the same rows. It has to be an inner one by columns of the large
-//! side, which alone the aggregates are about. `count` becomes a sum of counts, `avg` a sum by a count; what takes different values only
-//! (`DISTINCT`) is grouped by them, too, and stays as it is. Joins below joins are gone through in the same way.
+//! side, which alone the aggregates are about (`parts.rs`). What takes different values only (`DISTINCT`) is grouped by them, too, and stays
+//! as it is. Joins below joins are gone through in the same way.
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Column, DFSchema, DataFusionError, JoinType, Result, tree_node::Transformed},
-    functions::core::expr_fn::coalesce,
-    functions_aggregate::expr_fn::count,
-    logical_expr::{
-        Aggregate, Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, cast,
-        expr::{AggregateFunction, AggregateFunctionParams},
-        lit,
-    },
+    common::{Column, JoinType, Result, tree_node::Transformed},
+    logical_expr::{Aggregate, Expr, Join, LogicalPlan, LogicalPlanBuilder},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-use super::estimate;
-use crate::{
-    numbers::{fitted_sum, sum},
-    projected::Projected,
-    table::in_storage,
+use super::{
+    estimate,
+    parts::{Parts, place_of},
 };
+use crate::{projected::Projected, table::in_storage};
 
 /// If the other side leaves less than this share of the keys, the storage would do much for groups that nobody asks for.
 const SHARE_LEAST: f64 = 0.1;
 /// With fewer rows for each group the join is hardly less work behind it.
 const ROWS_LEAST: f64 = 8.0;
-/// Sums of integers, of which none is too large.
-const WIDE: DataType = DataType::Decimal128(38, 0);
 
 /// The rule. See the module. To be run behind the one that looks for aggregates of a table alone.
 #[derive(Debug)]
@@ -87,28 +77,13 @@ struct Split {
     side: Arc<LogicalPlan>,
     is_left: bool,
     keys: Vec<Expr>,
-    parts: Vec<Expr>,
-    wholes: Vec<Whole>,
-}
-
-/// How an aggregate of the join comes from the parts, which are counted.
-enum Whole {
-    Count(usize),
-    Sum(usize),
-    Extreme(usize, AggregateFunction),
-    Mean {
-        sum: usize,
-        count: usize,
-    },
-    /// As it is, for it only looks at which values there are.
-    Same(Expr),
+    parts: Parts,
 }
 
 impl Split {
     fn new(join: &Join, is_left: bool, groups: &[Expr], asked: &[Expr]) -> Result<Option<Self>> {
         let (side, other) = if is_left { (&join.left, &join.right) } else { (&join.right, &join.left) };
-        let mut split =
-            Self { side: side.clone(), is_left, keys: Vec::new(), parts: Vec::new(), wholes: Vec::new() };
+        let mut split = Self { side: side.clone(), is_left, keys: Vec::new(), parts: Parts::default() };
         for (left, right) in &join.on {
             match if is_left { left } else { right } {
                 Expr::Column(column) => split.add_key(column),
@@ -139,75 +114,20 @@ impl Split {
 
     /// `None` if the aggregate is not of this side, or not one that can be put together.
     fn add(&mut self, expr: &Expr) -> Result<Option<()>> {
-        let Expr::AggregateFunction(function) = expr else { return Ok(None) };
         let schema = self.side.schema().clone();
         if !expr.column_refs().into_iter().all(|column| schema.has_column(column)) {
             return Ok(None);
         }
-        let AggregateFunctionParams { args, distinct, filter, order_by, null_treatment } = &function.params;
-        let [arg] = &args[..] else { return Ok(None) };
-        if !order_by.is_empty() || null_treatment.is_some() {
-            return Ok(None);
+        if matches!(expr, Expr::AggregateFunction(function) if function.params.distinct) {
+            expr.column_refs().into_iter().for_each(|column| self.add_key(column));
         }
-        let filtered = |part: Expr| match part {
-            Expr::AggregateFunction(part) => {
-                let params = AggregateFunctionParams { filter: filter.clone(), ..part.params };
-                Expr::AggregateFunction(AggregateFunction { params, ..part })
-            }
-            part => part,
-        };
-        let whole = match function.func.name() {
-            _ if *distinct => {
-                expr.column_refs().into_iter().for_each(|column| self.add_key(column));
-                Whole::Same(expr.clone())
-            }
-            "count" => Whole::Count(self.part(expr.clone())),
-            "sum" => match whole_number(arg, &schema)? {
-                Some(arg) => Whole::Sum(self.part(filtered(sum(cast(arg, WIDE))))),
-                None => Whole::Sum(self.part(expr.clone())),
-            },
-            "min" | "max" => Whole::Extreme(self.part(expr.clone()), function.clone()),
-            "avg"
-                if matches!(
-                    arg.get_type(&schema)?,
-                    DataType::Float64 | DataType::Int64 | DataType::UInt64
-                ) =>
-            {
-                let (summed, counted) = match whole_number(arg, &schema)? {
-                    Some(arg) => (cast(arg.clone(), WIDE), arg),
-                    None => (arg.clone(), arg.clone()),
-                };
-                Whole::Mean {
-                    sum: self.part(filtered(sum(summed))),
-                    count: self.part(filtered(count(counted))),
-                }
-            }
-            _ => return Ok(None),
-        };
-        self.wholes.push(whole);
-        Ok(Some(()))
-    }
-
-    fn part(&mut self, expr: Expr) -> usize {
-        place_of(expr, &mut self.parts)
-    }
-
-    /// The column of a part.
-    fn column_of(&self, number: usize) -> Column {
-        let name = self.parts[number].schema_name().to_string();
-        // Casts have no names.
-        let is_taken = self.parts[..number].iter().any(|part| part.schema_name().to_string() == name);
-        Column::new(Some("grouped"), if is_taken { format!("{name} #{number}") } else { name })
+        self.parts.add(expr, &schema)
     }
 
     /// The groups of the side, if a storage computes them.
     fn grouped(&self) -> Result<Option<LogicalPlan>> {
-        let named = self.parts.iter().enumerate().map(|(number, part)| {
-            let Column { relation, name, .. } = self.column_of(number);
-            part.clone().alias_qualified(relation, name)
-        });
         let side = LogicalPlanBuilder::from(self.side.clone());
-        let plan = side.aggregate(self.keys.clone(), named.collect::<Vec<_>>())?.build()?;
+        let plan = side.aggregate(self.keys.clone(), self.parts.first())?.build()?;
         let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(None) };
         match in_storage(aggregate)? {
             Some(plan) => Ok(Some(plan)),
@@ -240,82 +160,9 @@ impl Split {
         )?;
         let joined = LogicalPlanBuilder::from(LogicalPlan::Join(joined));
 
-        let part = |number: usize| Expr::Column(self.column_of(number));
         // Two columns of a projection may be the same column below it.
         let mut different: Vec<Expr> = Vec::new();
         let places: Vec<usize> = groups.into_iter().map(|group| place_of(group, &mut different)).collect();
-        let mut wholes: Vec<Expr> = Vec::new();
-        let mut whole = |expr: Expr| different.len() + place_of(expr, &mut wholes);
-        let results: Vec<Vec<usize>> = self
-            .wholes
-            .iter()
-            .map(|of| match of {
-                Whole::Count(number) | Whole::Sum(number) => vec![whole(sum(part(*number)))],
-                Whole::Mean { sum: total, count } => vec![whole(sum(part(*total))), whole(sum(part(*count)))],
-                Whole::Extreme(number, function) => {
-                    let params = AggregateFunctionParams {
-                        args: vec![part(*number)],
-                        filter: None,
-                        ..function.params.clone()
-                    };
-                    vec![whole(Expr::AggregateFunction(AggregateFunction { params, ..function.clone() }))]
-                }
-                Whole::Same(expr) => vec![whole(expr.clone())],
-            })
-            .collect();
-        let count = places.len();
-        let plan = joined.aggregate(different, wholes)?.build()?;
-
-        let column = |place: usize| Expr::Column(Column::from(plan.schema().qualified_field(place)));
-        let fields = before.schema.iter().enumerate();
-        let columns = fields.map(|(place, (qualifier, field))| {
-            let expr = match place.checked_sub(count) {
-                None => column(places[place]),
-                Some(number) => {
-                    let of: Vec<Expr> = results[number].iter().map(|place| column(*place)).collect();
-                    let expr = match &self.wholes[number] {
-                        // Without groups there may be no row to count.
-                        Whole::Count(_) if count == 0 => coalesce(vec![of[0].clone(), lit(0i64)]),
-                        // Where nothing was counted the sum is NULL.
-                        Whole::Mean { .. } => {
-                            let [sum, count] = [0, 1].map(|place| cast(of[place].clone(), DataType::Float64));
-                            sum / count
-                        }
-                        Whole::Sum(_) if field.data_type().is_integer() => {
-                            fitted_sum(of[0].clone(), field.data_type().clone())
-                        }
-                        _ => of[0].clone(),
-                    };
-                    match expr.get_type(plan.schema())? == *field.data_type() {
-                        true => expr,
-                        false => cast(expr, field.data_type().clone()),
-                    }
-                }
-            };
-            Ok(expr.alias_qualified(qualifier.cloned(), field.name()))
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        LogicalPlanBuilder::from(plan).project(columns)?.build()
+        self.parts.wholes(joined, different, &places, before)
     }
-}
-
-/// Where an expression stands among others, behind which it is put if it is not there.
-fn place_of(expr: Expr, all: &mut Vec<Expr>) -> usize {
-    all.iter().position(|known| *known == expr).unwrap_or_else(|| {
-        all.push(expr);
-        all.len() - 1
-    })
-}
-
-/// What is summed, if it is a whole number: without the casts that make a longer one or a double of it.
-fn whole_number(arg: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
-    let is_whole = |expr: &Expr| Ok::<_, DataFusionError>(expr.get_type(schema)?.is_integer());
-    if let Expr::Cast(Cast { expr, field }) = arg {
-        let to = field.data_type();
-        let is_wider = to.is_integer() && to.primitive_width() > expr.get_type(schema)?.primitive_width();
-        if is_whole(expr)? && (is_wider || *to == DataType::Float64) {
-            return whole_number(expr, schema);
-        }
-    }
-    Ok(is_whole(arg)?.then(|| arg.clone()))
 }

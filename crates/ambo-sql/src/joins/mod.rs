@@ -5,8 +5,11 @@ mod graph;
 mod groups_first;
 mod keys;
 mod order;
+mod parts;
+mod sets_of_groups;
 
 pub(crate) use graph::is_subquery;
 pub(crate) use groups_first::GroupsFirst;
 pub(crate) use keys::{FoundKeys, JoinKeys};
 pub(crate) use order::JoinOrder;
+pub(crate) use sets_of_groups::SetsOfGroups;

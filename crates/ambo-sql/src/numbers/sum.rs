@@ -11,8 +11,8 @@ use datafusion::{
     common::{
         Result, ScalarValue,
         types::{
-            NativeType, logical_boolean, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
-            logical_uint8, logical_uint16, logical_uint32, logical_uint64,
+            NativeType, logical_boolean, logical_float64, logical_int8, logical_int16, logical_int32,
+            logical_int64, logical_uint8, logical_uint16, logical_uint32, logical_uint64,
         },
     },
     functions_aggregate::{average::avg_udaf, sum::sum_udaf},

@@ -72,7 +72,7 @@ use datafusion::{
 
 use crate::{
     collations::Collations,
-    joins::{GroupsFirst, JoinKeys, JoinOrder},
+    joins::{GroupsFirst, JoinKeys, JoinOrder, SetsOfGroups},
     numbers::{CASTS, CHECKED, Doubles},
     planner::Enums,
     table::AggregateInStorage,
@@ -224,6 +224,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
             _ => rules.push(rule),
         }
     }
+    rules.push(Arc::new(SetsOfGroups));
     rules.push(Arc::new(AggregateInStorage));
     rules.push(Arc::new(GroupsFirst));
     rules.push(Arc::new(CastBounds));
