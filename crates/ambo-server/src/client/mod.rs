@@ -2,9 +2,11 @@
 //!
 //! It is for programs that wait; its own runtime moves the bytes. What it waits for ends when it is told to, or dropped.
 
+mod error;
+mod wire;
+
 use std::{
-    fmt,
-    io::{self, Read},
+    io,
     path::Path,
     time::{Duration, Instant},
 };
@@ -13,59 +15,15 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::SchemaRef;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bytes::{Buf, Bytes};
-use http_body_util::{BodyExt, Full};
-use hyper::{Method, Request, Response, StatusCode, body::Incoming, client::conn::http1, header};
-use hyper_util::rt::TokioIo;
-use serde_json::{Value as Json, json};
-use tokio::{net::UnixStream, runtime};
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::Value as Json;
+use tokio::runtime;
+
+pub use error::ClientError;
+use wire::{Body, GLANCE};
 
 use crate::{Error, Host, Result};
-
-/// What did not go well.
-#[derive(Clone, Debug, Default)]
-pub struct ClientError {
-    /// What is wrong, in a sentence.
-    pub message: String,
-    /// What may help.
-    pub hint: Option<String>,
-    /// The kind, as HTTP's answers have it: `syntax`, `not_found`, `conflict` and so on.
-    pub kind: String,
-    /// The line and the column in the statement.
-    pub place: Option<(u64, u64)>,
-}
-
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for ClientError {}
-
-impl ClientError {
-    fn new(kind: &str, message: impl Into<String>) -> Self {
-        Self { kind: kind.to_owned(), message: message.into(), ..Self::default() }
-    }
-
-    fn lost(error: impl fmt::Display) -> Self {
-        Self::new("lost", format!("the process that has the database open does not answer: {error}"))
-    }
-
-    fn of(json: &Json) -> Self {
-        let text = |name: &str| json[name].as_str().map(str::to_owned);
-        Self {
-            message: text("detail").unwrap_or_else(|| json.to_string()),
-            hint: text("hint"),
-            kind: text("kind").unwrap_or_default(),
-            place: json["line"].as_u64().zip(json["column"].as_u64()),
-        }
-    }
-}
 
 type Answered<T> = std::result::Result<T, ClientError>;
 
@@ -111,8 +69,6 @@ pub struct Client {
     session: Option<String>,
 }
 
-/// How often whoever waits is asked whether to go on.
-const GLANCE: Duration = Duration::from_millis(50);
 /// How long a statement waits for the one before it.
 const BUSY: Duration = Duration::from_secs(5);
 /// How long a session is kept that asks nothing, the longest that there is.
@@ -183,8 +139,10 @@ impl Client {
         let reader = StreamReader::try_new(body, None).map_err(wrong)?;
         let schema = reader.schema();
         for batch in reader {
-            if !take(&batch.map_err(|error| if goes_on() { wrong(error) } else { interrupted() })?) {
-                return Err(interrupted());
+            if !take(
+                &batch.map_err(|error| if goes_on() { wrong(error) } else { ClientError::interrupted() })?,
+            ) {
+                return Err(ClientError::interrupted());
             }
         }
         Ok(Reply { tag, affected, schema })
@@ -283,57 +241,6 @@ impl Client {
         self.session = Some(session.clone());
         Ok(session)
     }
-
-    fn json(&self, method: Method, path: &str, body: Bytes) -> Answered<Json> {
-        let answer = self.request(method, path, &[], body)?;
-        serde_json::from_slice(&answer).map_err(ClientError::lost)
-    }
-
-    /// The whole body of an answer.
-    fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Bytes) -> Answered<Bytes> {
-        let answer = self.send(method, path, headers, body, &|| true)?;
-        let whole = self.runtime.block_on(answer.into_body().collect());
-        Ok(whole.map_err(ClientError::lost)?.to_bytes())
-    }
-
-    /// Sends a request on a connection of its own; what ends the connection ends what it asked for.
-    fn send(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Answered<Response<Incoming>> {
-        let mut request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Full::new(body)).map_err(ClientError::lost)?;
-        let answer = self.runtime.block_on(async {
-            let stream = UnixStream::connect(&self.host.socket).await.map_err(ClientError::lost)?;
-            let (mut sender, connection) =
-                http1::handshake(TokioIo::new(stream)).await.map_err(ClientError::lost)?;
-            tokio::spawn(connection);
-            let mut answer = std::pin::pin!(sender.send_request(request));
-            loop {
-                match tokio::time::timeout(GLANCE, &mut answer).await {
-                    Ok(answer) => return answer.map_err(ClientError::lost),
-                    Err(_) if goes_on() => {}
-                    Err(_) => return Err(interrupted()),
-                }
-            }
-        })?;
-        match answer.status() {
-            status if status.is_success() || status == StatusCode::NOT_MODIFIED => Ok(answer),
-            status => {
-                let body = self.runtime.block_on(answer.into_body().collect());
-                let body = body.map_err(ClientError::lost)?.to_bytes();
-                let json = serde_json::from_slice(&body).unwrap_or_else(|_| json!(status.to_string()));
-                Err(ClientError::of(&json))
-            }
-        }
-    }
 }
 
 impl Drop for Client {
@@ -373,45 +280,4 @@ fn encoded(bytes: &[u8]) -> String {
         byte => format!("%{byte:02X}"),
     };
     bytes.iter().map(one).collect()
-}
-
-fn interrupted() -> ClientError {
-    ClientError::new("interrupted", "interrupted")
-}
-
-/// The body of an answer as it comes.
-struct Body<'c> {
-    client: &'c Client,
-    body: Incoming,
-    held: Bytes,
-    goes_on: &'c dyn Fn() -> bool,
-}
-
-impl Read for Body<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.held.is_empty() {
-            let (frame, goes_on) = (self.body.frame(), self.goes_on);
-            let next = self.client.runtime.block_on(async {
-                let mut frame = std::pin::pin!(frame);
-                loop {
-                    match tokio::time::timeout(GLANCE, &mut frame).await {
-                        Ok(frame) => return Ok(frame),
-                        Err(_) if goes_on() => {}
-                        Err(_) => return Err(io::Error::other("interrupted")),
-                    }
-                }
-            });
-            match next? {
-                None => return Ok(0),
-                Some(frame) => {
-                    if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
-                        self.held = data;
-                    }
-                }
-            }
-        }
-        let take = out.len().min(self.held.len());
-        self.held.copy_to_slice(&mut out[..take]);
-        Ok(take)
-    }
 }
