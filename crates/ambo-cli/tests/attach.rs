@@ -109,6 +109,36 @@ fn keys_are_read_and_written_through_the_process_that_has_it_open() {
     sound(&db);
 }
 
+// Keeps away: a server that has to be stopped to see whether its database is sound.
+#[test]
+fn a_database_is_looked_at_through_the_process_that_has_it_open() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let dir = path.to_str().unwrap();
+    let db = open(&path);
+    db.connect().script("create schema s; create table s.deep (id int primary key)").unwrap();
+    assert_eq!(ambo(&["check", dir], "").status.code(), Some(3));
+    let _attached = ambo_server::attach(&db, &path).unwrap();
+    let said = done(&["check", dir], "");
+    assert!(said.starts_with(&format!("{dir}: checked in ")) && said.ends_with(": sound\n"), "{said}");
+    assert!(done(&["check", dir, "--json"], "").contains("\"sound\":true"));
+    let said = done(&["info", dir], "");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let lines: Vec<_> = said.lines().map(words).collect();
+    assert!(lines.iter().any(|line| line[..3] == ["t", "column", "1"]), "{said}");
+    assert!(lines.iter().any(|line| line[..3] == ["s.deep", "column", "0"]), "{said}");
+    let told: serde_json::Value =
+        serde_json::from_str(&done(&["info", dir, "--table", "t", "--json"], "")).unwrap();
+    assert_eq!(
+        (told["tables"][0]["name"].as_str(), told["tables"][0]["rows"].as_u64()),
+        (Some("t"), Some(1))
+    );
+    assert_eq!(told["tables"].as_array().unwrap().len(), 1);
+    let missing = ambo(&["info", dir, "--table", "nothing"], "");
+    assert_eq!(missing.status.code(), Some(1), "{}", String::from_utf8_lossy(&missing.stderr));
+    sound(&db);
+}
+
 // Keeps away: a socket that a killed process has left, which answers nobody and is in the way of the next.
 #[test]
 fn what_a_killed_process_left_is_taken_away() {

@@ -39,6 +39,24 @@ pub fn check(store: &Store, out: &mut Output) -> Result<()> {
     report(&store.dir, &found, start.elapsed(), out)
 }
 
+/// Says what was found by a process that does not say how much it looked at.
+#[cfg(feature = "http")]
+pub fn report_problems(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) -> Result<()> {
+    if out.is_json() {
+        let told = json!({
+            "sound": found.is_sound(), "problems": found.problems, "seconds": elapsed.as_secs_f64(),
+        });
+        out.json(&told)?;
+    } else {
+        for problem in &found.problems {
+            writeln!(out, "damaged: {problem}")?;
+        }
+        let (time, verdict) = (output::duration(elapsed), verdict(found.problems.len()));
+        writeln!(out, "{}: checked in {time}: {verdict}", dir.display())?;
+    }
+    if found.is_sound() { Ok(()) } else { Err(Failure::Damage) }
+}
+
 fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) -> Result<()> {
     if out.is_json() {
         out.json(&json!({

@@ -18,7 +18,7 @@ use crate::{compression, dump, index, load, role, serve};
 /// Runs a command of the shell: with the database, or with the process that has it open.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
     #[cfg(feature = "http")]
-    if let Some(dir) = keys_of(&command) {
+    if let Some(dir) = elsewhere(&command) {
         let again = command.clone();
         let dir = dir.to_path_buf();
         // Both write to the same place, one of them.
@@ -32,15 +32,17 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
     here(command, tuning, out)
 }
 
-/// The database of a command that works with keys and values.
+/// The database of a command that is also done by the process that has it open.
 #[cfg(feature = "http")]
-fn keys_of(command: &Command) -> Option<&std::path::Path> {
+fn elsewhere(command: &Command) -> Option<&std::path::Path> {
     match command {
         Command::Put { place, .. }
         | Command::Get { place, .. }
         | Command::Del { place, .. }
         | Command::Scan { place, .. }
-        | Command::Count { place, .. } => Some(&place.dir),
+        | Command::Count { place, .. }
+        | Command::Info { place } => Some(&place.dir),
+        Command::Check { dir } => Some(dir),
         _ => None,
     }
 }

@@ -1,10 +1,10 @@
-//! put, get, del, scan and count, by way of the process that has the database open.
+//! put, get, del, scan and count (check and info: `about.rs`), by way of the process that has the database open.
 
 use std::io::Write;
 
 use ambo_server::{Client, Entry, Range};
 
-use super::failure;
+use super::{about, failure};
 use crate::arguments::{Command, RangeArguments, TableArgument};
 use crate::command::record;
 use crate::engine::DEFAULT_TABLE;
@@ -16,7 +16,7 @@ use crate::text::escape;
 use crate::view::Record;
 use crate::word::{Spelling, Word};
 
-/// Runs a command, if it is one of keys and values.
+/// Runs a command, if it is one of those that are done from here.
 pub fn run(mut client: Client, command: Command, out: &mut Output) -> Result<()> {
     match command {
         Command::Put { place, words, file } => {
@@ -55,8 +55,10 @@ pub fn run(mut client: Client, command: Command, out: &mut Output) -> Result<()>
             let count = client.count(&table, &range(&asked)?).map_err(failure)?;
             record::show_count(count, out)
         }
+        Command::Check { dir } => about::check(client, &dir, out),
+        Command::Info { place } => about::info(client, &place.dir, place.table.as_deref(), out),
         _ => Err(Failure::Database(
-            "this is done where the database is open: SQL, put, get, del, scan and count work from here"
+            "this is done where the database is open: SQL, put, get, del, scan, count, check and info work from here"
                 .into(),
         )),
     }

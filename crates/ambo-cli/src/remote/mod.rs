@@ -1,5 +1,6 @@
 //! A database that another process has open, and lets others work with: `ambo serve`, or a program with `ambo_server::attach`.
 
+mod about;
 mod keys;
 mod shell;
 
