@@ -30,6 +30,9 @@ pub struct ServeArguments {
     /// Where HTTP is spoken, as host:port; `none` for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = HTTP)]
     pub http: String,
+    /// Where Arrow Flight SQL is spoken, as host:port; `none` for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "none")]
+    pub flight: String,
     /// Where Thrift is spoken, by `ambo.thrift` and by KeksDB's clients, as host:port; `none` for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = "none")]
     pub thrift: String,
@@ -48,12 +51,15 @@ pub struct ServeArguments {
     /// Seconds that a statement may take
     #[arg(long, value_name = "SECONDS")]
     pub statement_timeout: Option<u64>,
+    /// Mebibytes of memory that the operators of a statement may use
+    #[arg(long, value_name = "MIB")]
+    pub statement_memory: Option<usize>,
     /// Seconds that a session may do nothing
     #[arg(long, value_name = "SECONDS")]
     pub idle_timeout: Option<u64>,
-    /// Let statements of superusers read and write files that this process can
-    #[arg(long)]
-    pub files: bool,
+    /// Let statements of superusers read and write files beneath this directory; `/` for all that this process can
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
     /// Log who comes in and what is done, as lines of JSON in files of this directory
     #[arg(long, value_name = "DIR")]
     pub audit: Option<PathBuf>,
@@ -121,13 +127,18 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     for address in addresses(&arguments.http)? {
         options = options.http(address);
     }
+    for address in addresses(&arguments.flight)? {
+        options = options.flight(address);
+    }
     for address in addresses(&arguments.thrift)? {
         options = options.thrift(address);
     }
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         options = options.tls(Tls::new(certificate, key));
     }
-    options = options.files(arguments.files);
+    if let Some(files) = &arguments.files {
+        options = options.files(files);
+    }
     if let Some(audit) = &arguments.audit {
         options = options.audit(audit);
     }
@@ -136,6 +147,7 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     let mut limits = Limits::default();
     limits.connections = arguments.max_connections;
     limits.statement = arguments.statement_timeout.map(Duration::from_secs);
+    limits.statement_memory = arguments.statement_memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20));
     limits.idle = arguments.idle_timeout.map(Duration::from_secs);
     if let Some(name) = arguments.dir.file_name().and_then(|name| name.to_str()) {
         options = options.database_name(name);

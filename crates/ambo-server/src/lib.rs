@@ -1,4 +1,5 @@
-//! **A server for Ambo**: other programs work with the database of this one, by the protocol of PostgreSQL and by HTTP.
+//! **A server for Ambo**: other programs work with the database of this one, by the protocol of PostgreSQL, by HTTP and by Arrow
+//! Flight SQL.
 //!
 //! ```
 //! use ambo_server::{Options, Server};
@@ -29,6 +30,8 @@ mod attach;
 #[cfg(feature = "http")]
 mod client;
 mod error;
+#[cfg(feature = "flight")]
+mod flight;
 #[cfg(feature = "http")]
 #[doc(hidden)]
 pub mod fuzz;

@@ -68,6 +68,17 @@ impl Certificate {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The same for a listener of HTTP or Flight, whose clients agree on HTTP's version with the certificate: those of gRPC insist.
+    #[cfg(feature = "http")]
+    pub(crate) fn speaking(&self, protocol: crate::Protocol) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.now());
+        config.alpn_protocols = match protocol {
+            crate::Protocol::Flight => vec![b"h2".to_vec()],
+            _ => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        };
+        Arc::new(config)
+    }
+
     /// # Errors
     /// As [`Tls::load`]; the one that was there stays.
     pub(crate) fn reload(&self) -> Result<()> {

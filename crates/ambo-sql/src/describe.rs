@@ -177,6 +177,11 @@ fn describe_insert(planner: &Planner<'_>, insert: &ast::Insert, described: &mut 
             _ => describe_query(planner, source, described)?,
         }
     }
+    if insert.returning.is_none() {
+        // Who may insert need not be one who may read.
+        described.schema = Some(nothing());
+        return Ok(());
+    }
     let mut relation = crate::statement::relation(&definition.name);
     if let TableFactor::Table { name: of, alias, .. } = &mut relation.relation {
         of.clone_from(name);

@@ -93,7 +93,7 @@ use crate::{
     parse::DIALECT,
     pg_catalog,
     session::{Session, machine_time},
-    stack,
+    share, stack,
     statement::{SETTINGS, setting},
     times::Zone,
     wait::Interrupter,
@@ -437,7 +437,8 @@ impl<'a> Planner<'a> {
     fn run(&self, physical: Arc<dyn ExecutionPlan>, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
         let _threads = self.engine.runtime()?.enter();
         self.interrupter.note(&physical);
-        let rows = stack::with_enough(|| execute_stream(physical.clone(), self.state.task_ctx()))?;
+        let context = share::context(&self.state, self.session.statement_memory);
+        let rows = stack::with_enough(|| execute_stream(physical.clone(), context))?;
         let (schema, plan) = (rows.schema(), plan.clone());
         let rows = rows.map_err(move |error| {
             // The operators are there as long as their rows: who asks how far they are asks them.

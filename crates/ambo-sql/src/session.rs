@@ -6,8 +6,13 @@ use std::{
 };
 
 use crate::{
-    databases::SearchPath, pg_catalog::PostgresSession, planner::DefaultOrder, rights::Role,
-    sequences::Taken, sources::Sources, times::Zone,
+    databases::SearchPath,
+    pg_catalog::PostgresSession,
+    planner::DefaultOrder,
+    rights::{Files, Role},
+    sequences::Taken,
+    sources::Sources,
+    times::Zone,
 };
 
 /// See the module. Clones share what was taken of sequences.
@@ -24,14 +29,16 @@ pub(crate) struct Session {
     pub order: DefaultOrder,
     /// How long a statement may take.
     pub statement_timeout: Option<Duration>,
+    /// How many bytes the operators of a statement may use, if not as many as those of all.
+    pub statement_memory: Option<usize>,
     /// How long a statement waits for what others have locked, if not as the database says; no time is without end.
     pub lock_timeout: Option<Option<Duration>>,
     /// What a client of PostgreSQL is told, where one is.
     pub postgres: Option<Arc<PostgresSession>>,
     /// Whom it works for; nobody may do all.
     pub role: Option<Arc<Role>>,
-    /// Whether it may have to do with files of the machine at all.
-    pub has_files: bool,
+    /// With which files of the machine it has to do.
+    pub files: Files,
     /// A file that it may read though it may read none.
     pub own_file: Option<Arc<str>>,
     /// When the open transaction began, if one is open.
@@ -59,10 +66,11 @@ impl Default for Session {
             path: SearchPath::default(),
             order: DefaultOrder::default(),
             statement_timeout: None,
+            statement_memory: None,
             lock_timeout: None,
             postgres: None,
             role: None,
-            has_files: true,
+            files: Files::All,
             own_file: None,
             began: None,
         }

@@ -276,6 +276,15 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
     })
 }
 
+/// The values of each row of a batch, for parameters: of a type that has no value of its own its text.
+///
+/// # Errors
+/// A value that has no text.
+pub fn rows_of(batch: &RecordBatch) -> Result<Vec<Vec<Datum>>> {
+    let values = Values::new(batch);
+    (0..batch.num_rows()).map(|row| values.row(row)).collect()
+}
+
 /// Values of rows as a batch of a schema, whose columns may be NULL.
 ///
 /// # Errors

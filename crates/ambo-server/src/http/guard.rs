@@ -19,7 +19,10 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use ring::digest::{SHA256, digest};
 
 use super::{App, problem::Problem};
@@ -32,6 +35,8 @@ pub(crate) struct Socket {
     pub is_loopback: bool,
     /// Whether it is the socket of the same user's programs.
     pub is_own: bool,
+    /// The number of the connection.
+    pub connection: u64,
 }
 
 /// Who asks.
@@ -41,20 +46,32 @@ pub(crate) struct Client {
     pub visitor: Visitor,
     pub is_read_only: bool,
     pub peer: SocketAddr,
+    pub protocol: Protocol,
+    /// The number of the connection.
+    #[cfg(feature = "flight")]
+    pub connection: u64,
 }
 
 impl Client {
     fn as_who(&self) -> Who<'_> {
-        Who { session: None, role: &self.role, protocol: Protocol::Http, peer: Some(self.peer) }
+        Who { session: None, role: &self.role, protocol: self.protocol, peer: Some(self.peer) }
     }
 
-    fn new(visitor: Visitor, peer: SocketAddr) -> Self {
-        Self { role: visitor.name().to_owned(), is_read_only: visitor.is_read_only, visitor, peer }
+    fn new(visitor: Visitor, socket: &Socket, protocol: Protocol) -> Self {
+        Self {
+            role: visitor.name().to_owned(),
+            is_read_only: visitor.is_read_only,
+            visitor,
+            peer: socket.peer,
+            protocol,
+            #[cfg(feature = "flight")]
+            connection: socket.connection,
+        }
     }
 }
 
 /// Whose a header is, and what is kept of the password that was in it: another password is another header's.
-type Known = (Visitor, Option<String>);
+pub(super) type Known = (Visitor, Option<String>);
 
 /// Credentials that were checked, and who failed.
 #[derive(Default)]
@@ -62,12 +79,20 @@ pub(crate) struct Logins {
     /// Who has shown which header: its hash, for hashing passwords is slow.
     known: Mutex<HashMap<[u8; 32], Known>>,
     failed: Mutex<HashMap<IpAddr, u32>>,
+    #[cfg(feature = "flight")]
+    issued: super::issued::Issued,
 }
+
+/// How names and passwords come; some clients (Go's of Flight) leave the padding out.
+const BASIC: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// How many of either are kept.
 const KEPT_MAX: usize = 1024;
 
-fn hashed(header: &str) -> [u8; 32] {
+pub(super) fn hashed(header: &str) -> [u8; 32] {
     digest(&SHA256, header.as_bytes()).as_ref().try_into().unwrap_or_default()
 }
 
@@ -77,7 +102,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Logins {
     fn known(&self, header: &[u8; 32]) -> Option<Known> {
-        locked(&self.known).get(header).cloned()
+        let known = locked(&self.known).get(header).cloned();
+        #[cfg(feature = "flight")]
+        let known = known.or_else(|| self.issued.get(header));
+        known
     }
 
     fn keep(&self, header: [u8; 32], who: Known) {
@@ -86,6 +114,22 @@ impl Logins {
             known.clear();
         }
         known.insert(header, who);
+    }
+
+    /// A token for whoever has come in with a header; `None` where there are as many as there may be.
+    #[cfg(feature = "flight")]
+    pub(crate) fn issue(
+        &self,
+        shared: &crate::server::Shared,
+        header: Option<&str>,
+        client: &Client,
+    ) -> Option<String> {
+        // What was shown has to hold as long as the token is used.
+        let known = header.and_then(|header| self.known(&hashed(header)));
+        self.issued.add(known.unwrap_or_else(|| {
+            let kept = shared.with_secret(client.visitor.name()).map(|(_, secret)| secret.to_string());
+            (client.visitor.clone(), kept)
+        }))
     }
 
     /// Counts a failure, and says how long its answer is to wait: nothing for the first two, then twice as long each time.
@@ -149,7 +193,8 @@ fn with_headers(mut response: Response) -> Response {
     response
 }
 
-async fn check(app: &Arc<App>, request: &mut Request) -> Result<(), Problem> {
+/// Looks who asks, and takes note of it for what answers.
+pub(crate) async fn check(app: &Arc<App>, request: &mut Request) -> Result<(), Problem> {
     let socket =
         *request.extensions().get::<Socket>().ok_or_else(|| Problem::server("the request has no socket"))?;
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
@@ -164,10 +209,10 @@ async fn check(app: &Arc<App>, request: &mut Request) -> Result<(), Problem> {
     let path = request.uri().path();
     let is_open = path == "/health" || path == "/" || path.starts_with("/console/");
     let client = match app.shared.is_open() {
-        _ if socket.is_own => Client::new(Visitor::own(), socket.peer),
-        true => Client::new(Visitor::anybody("ambo"), socket.peer),
+        _ if socket.is_own => Client::new(Visitor::own(), &socket, app.protocol),
+        true => Client::new(Visitor::anybody("ambo"), &socket, app.protocol),
         false if is_open => return Ok(()),
-        false => log_in(app, request.headers(), socket.peer).await?,
+        false => log_in(app, request.headers(), &socket).await?,
     };
     request.extensions_mut().insert(client);
     Ok(())
@@ -209,7 +254,8 @@ fn check_origin(request: &Request, host: &str) -> Result<(), Problem> {
     }
 }
 
-async fn log_in(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result<Client, Problem> {
+async fn log_in(app: &Arc<App>, headers: &HeaderMap, socket: &Socket) -> Result<Client, Problem> {
+    let (peer, protocol) = (socket.peer, app.protocol);
     let Some(header) = text(headers, header::AUTHORIZATION) else {
         return Err(Problem::unauthorized("a role and its password, or a token, is needed"));
     };
@@ -217,11 +263,11 @@ async fn log_in(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result
     if let Some((visitor, kept)) = app.logins.known(&hash) {
         // The role may be another by now, or have another password.
         match kept {
-            None => return Ok(Client::new(visitor, peer)),
+            None => return Ok(Client::new(visitor, socket, protocol)),
             Some(kept) => {
                 let now = app.shared.with_secret(visitor.name());
                 if let Some((now, _)) = now.filter(|(_, secret)| secret.to_string() == kept) {
-                    return Ok(Client::new(now, peer));
+                    return Ok(Client::new(now, socket, protocol));
                 }
             }
         }
@@ -232,7 +278,7 @@ async fn log_in(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result
         match scheme.to_ascii_lowercase().as_str() {
             "bearer" => Some((shared.with_token(given.trim())?, None)),
             "basic" => {
-                let pair = String::from_utf8(STANDARD.decode(given.trim()).ok()?).ok()?;
+                let pair = String::from_utf8(BASIC.decode(given.trim()).ok()?).ok()?;
                 let (name, password) = pair.split_once(':')?;
                 let kept = shared.with_secret(name).map(|(_, secret)| secret.to_string());
                 Some((shared.with_password(name, password)?, kept))
@@ -247,13 +293,13 @@ async fn log_in(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result
             Ok(Some((visitor, _))) => (visitor.name(), true),
             _ => ("", false),
         };
-        audit.login(&Who { session: None, role, protocol: Protocol::Http, peer: Some(peer) }, is_let_in);
+        audit.login(&Who { session: None, role, protocol, peer: Some(peer) }, is_let_in);
     }
     match found {
         Ok(Some(who)) => {
             app.logins.succeed(peer.ip());
             app.logins.keep(hash, who.clone());
-            Ok(Client::new(who.0, peer))
+            Ok(Client::new(who.0, socket, protocol))
         }
         _ => {
             tokio::time::sleep(app.logins.fail(peer.ip())).await;

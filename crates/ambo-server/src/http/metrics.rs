@@ -26,6 +26,8 @@ const CLASSES: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 
 pub(crate) struct Figures {
     began: Instant,
     requests: Mutex<BTreeMap<(String, u16), u64>>,
+    /// Those of Flight: what was asked for, and the code of gRPC.
+    calls: Mutex<BTreeMap<(&'static str, i32), u64>>,
     statements: Mutex<BTreeMap<&'static str, u64>>,
     classes: [AtomicU64; CLASSES.len()],
     micros: AtomicU64,
@@ -37,6 +39,7 @@ impl Default for Figures {
         Self {
             began: Instant::now(),
             requests: Mutex::default(),
+            calls: Mutex::default(),
             statements: Mutex::default(),
             classes: Default::default(),
             micros: AtomicU64::new(0),
@@ -56,6 +59,12 @@ impl Figures {
         let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::HEAD, Method::OPTIONS];
         let method = if known.contains(method) { method.as_str() } else { "other" };
         *locked(&self.requests).entry((method.to_owned(), status.as_u16())).or_default() += 1;
+    }
+
+    /// A request of Flight has its first answer.
+    #[cfg(feature = "flight")]
+    pub(crate) fn called(&self, method: &'static str, code: i32) {
+        *locked(&self.calls).entry((method, code)).or_default() += 1;
     }
 
     /// A statement has said its first word, or failed before.
@@ -81,7 +90,16 @@ impl Figures {
                 *count as f64,
             );
         }
-        out.kind("ambo_http_statements_total", "counter", "Statements, by SQLSTATE.");
+        out.kind(
+            "ambo_flight_requests_total",
+            "counter",
+            "Requests of Flight, by the code of gRPC; 0: it was begun.",
+        );
+        for ((method, code), count) in &*locked(&self.calls) {
+            let name = format!("ambo_flight_requests_total{{method=\"{method}\",code=\"{code}\"}}");
+            out.line(&name, *count as f64);
+        }
+        out.kind("ambo_http_statements_total", "counter", "Statements of HTTP and Flight, by SQLSTATE.");
         let statements = locked(&self.statements).clone();
         for (code, count) in &statements {
             out.line(&format!("ambo_http_statements_total{{code=\"{code}\"}}"), *count as f64);

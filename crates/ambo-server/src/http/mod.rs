@@ -8,15 +8,17 @@
 mod assets;
 mod batch;
 pub(crate) mod body;
-mod catalog;
-mod guard;
+pub(crate) mod catalog;
+pub(crate) mod guard;
+#[cfg(feature = "flight")]
+mod issued;
 mod keys;
 mod load;
-mod metrics;
+pub(crate) mod metrics;
 mod openapi;
 pub(crate) mod problem;
 mod queries;
-mod result;
+pub(crate) mod result;
 mod results;
 pub(crate) mod sessions;
 mod sql;
@@ -24,7 +26,16 @@ mod stream;
 pub(crate) mod types;
 mod values;
 
-use std::{io, net::TcpListener, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    io,
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use ambo_sql::Interrupter;
 use axum::{
@@ -51,17 +62,58 @@ use tower::ServiceExt;
 
 pub(crate) use keys::{fuzz_batch, fuzz_range};
 
-use crate::server::Shared;
+use crate::server::{Protocol, Shared};
 use guard::Socket;
 use problem::Problem;
 
 /// What all requests share.
 pub(crate) struct App {
     pub shared: Arc<Shared>,
+    /// What is spoken here: HTTP, or Flight.
+    pub protocol: Protocol,
     pub sessions: Arc<sessions::Sessions>,
     pub results: Arc<results::Results>,
     pub logins: guard::Logins,
     pub figures: Arc<metrics::Figures>,
+    #[cfg(feature = "flight")]
+    pub statements: crate::flight::State,
+}
+
+impl App {
+    fn new(shared: &Arc<Shared>, protocol: Protocol) -> Arc<Self> {
+        let app = Arc::new(Self {
+            shared: shared.clone(),
+            protocol,
+            sessions: Arc::default(),
+            results: Arc::default(),
+            logins: guard::Logins::default(),
+            figures: shared.figures.clone(),
+            #[cfg(feature = "flight")]
+            statements: crate::flight::State::default(),
+        });
+        tokio::spawn(sessions::tidy(Arc::downgrade(&app)));
+        app
+    }
+
+    /// What clients are answered by.
+    fn router(self: &Arc<Self>) -> Router {
+        match self.protocol {
+            #[cfg(feature = "flight")]
+            Protocol::Flight => crate::flight::router(self),
+            _ => router(self),
+        }
+    }
+
+    /// A client has gone: what it left open is ended.
+    async fn left(&self, connection: u64) {
+        #[cfg(feature = "flight")]
+        self.statements.leave(connection);
+        let left = self.sessions.leave(connection);
+        if !left.is_empty() {
+            // Rolling back may take a while. It is done whether or not somebody waits for it.
+            drop(tokio::task::spawn_blocking(move || drop(left)));
+        }
+    }
 }
 
 /// Where clients come from.
@@ -87,7 +139,11 @@ impl Listener {
 }
 
 /// Serves until the server stops.
-pub(crate) fn serve(shared: Arc<Shared>, listener: Listener) -> io::Result<JoinHandle<()>> {
+pub(crate) fn serve(
+    shared: Arc<Shared>,
+    listener: Listener,
+    protocol: Protocol,
+) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking()?;
     let runtime: Runtime =
         Builder::new_multi_thread().worker_threads(THREADS).thread_name("ambo-http").enable_all().build()?;
@@ -97,7 +153,7 @@ pub(crate) fn serve(shared: Arc<Shared>, listener: Listener) -> io::Result<JoinH
             match listener {
                 Listener::Tcp(listener) => {
                     if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                        accept(shared, listener).await;
+                        accept(shared, listener, protocol).await;
                     }
                 }
                 Listener::Own(listener) => {
@@ -156,22 +212,10 @@ fn router(app: &Arc<App>) -> Router {
         .with_state(app.clone())
 }
 
-fn app(shared: &Arc<Shared>) -> Arc<App> {
-    let app = Arc::new(App {
-        shared: shared.clone(),
-        sessions: Arc::default(),
-        results: Arc::default(),
-        logins: guard::Logins::default(),
-        figures: Arc::default(),
-    });
-    tokio::spawn(sessions::tidy(Arc::downgrade(&app)));
-    app
-}
-
 /// Serves programs of the same user: the system says that they are.
 async fn accept_own(shared: Arc<Shared>, listener: tokio::net::UnixListener) {
-    let app = app(&shared);
-    let (router, mut stop) = (router(&app), shared.stopping());
+    let app = App::new(&shared, Protocol::Http);
+    let (router, mut stop) = (app.router(), shared.stopping());
     let graceful = GracefulShutdown::new();
     // SAFETY: it takes nothing and always succeeds.
     let own = unsafe { libc::geteuid() };
@@ -188,7 +232,7 @@ async fn accept_own(shared: Arc<Shared>, listener: tokio::net::UnixListener) {
             continue;
         }
         let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let client = Socket { peer, is_loopback: true, is_own: true };
+        let client = Socket { peer, is_loopback: true, is_own: true, connection: next_connection() };
         let (router, watcher) = (router.clone(), graceful.watcher());
         tokio::spawn(async move { talk(stream, client, router, watcher).await });
     }
@@ -196,9 +240,9 @@ async fn accept_own(shared: Arc<Shared>, listener: tokio::net::UnixListener) {
     graceful.shutdown().await;
 }
 
-async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
-    let app = app(&shared);
-    let (router, mut stop) = (router(&app), shared.stopping());
+async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener, protocol: Protocol) {
+    let app = App::new(&shared, protocol);
+    let mut stop = shared.stopping();
     let room = Arc::new(Semaphore::new(
         shared.options.limits.connections.saturating_mul(CONNECTIONS).clamp(1, 1 << 20),
     ));
@@ -214,12 +258,18 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let client = Socket { peer, is_loopback, is_own: false };
-        let tls = shared.tls.as_ref().map(|tls| TlsAcceptor::from(tls.now()));
-        tokio::spawn(connection(stream, client, router.clone(), tls, graceful.watcher(), place));
+        let client = Socket { peer, is_loopback, is_own: false, connection: next_connection() };
+        let tls = shared.tls.as_ref().map(|tls| TlsAcceptor::from(tls.speaking(protocol)));
+        tokio::spawn(connection(stream, client, app.clone(), tls, graceful.watcher(), place));
     }
     drop(listener);
     graceful.shutdown().await;
+}
+
+/// The number of another connection.
+fn next_connection() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 async fn accept_one(
@@ -235,12 +285,13 @@ async fn accept_one(
 async fn connection(
     stream: TcpStream,
     socket: Socket,
-    router: Router,
+    app: Arc<App>,
     tls: Option<TlsAcceptor>,
     watcher: hyper_util::server::graceful::Watcher,
     _place: OwnedSemaphorePermit,
 ) {
     let _unless_refused = stream.set_nodelay(true);
+    let router = app.router();
     match tls {
         Some(tls) => {
             let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await else {
@@ -250,6 +301,7 @@ async fn connection(
         }
         None => talk(stream, socket, router, watcher).await,
     }
+    app.left(socket.connection).await;
 }
 
 /// Answers what comes over a stream.

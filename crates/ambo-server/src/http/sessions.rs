@@ -21,22 +21,24 @@ use tokio::sync::{Notify, OwnedMutexGuard};
 use super::{App, blocking, body::Asked, guard::Client, problem::Problem};
 use crate::{
     roles::random,
-    server::Protocol,
     session::{New, Session},
 };
 
 /// How long a session may do nothing, unless it says otherwise, and however it says.
-const IDLE: Duration = Duration::from_secs(60);
+pub(crate) const IDLE: Duration = Duration::from_secs(60);
 const IDLE_MAX: Duration = Duration::from_secs(600);
 
 /// The header that names a session.
 pub(crate) const HEADER: &str = "ambo-session";
 
-struct Kept {
+/// A session that is kept.
+pub(crate) struct Kept {
     session: Arc<tokio::sync::Mutex<Session>>,
     role: String,
     idle: Duration,
     used: Instant,
+    /// The connection that it ends with, if it does.
+    connection: Option<u64>,
 }
 
 /// All sessions that live between requests.
@@ -72,9 +74,25 @@ impl Sessions {
 
     /// Keeps a session for the requests that follow; returns its name.
     pub(crate) fn keep(&self, session: Session, client: &Client, idle: Duration) -> String {
+        self.keep_with(session, client, idle, None)
+    }
+
+    /// The same for one that ends with the connection of its client.
+    #[cfg(feature = "flight")]
+    pub(crate) fn keep_while_connected(&self, session: Session, client: &Client) -> String {
+        self.keep_with(session, client, IDLE, Some(client.connection))
+    }
+
+    fn keep_with(
+        &self,
+        session: Session,
+        client: &Client,
+        idle: Duration,
+        connection: Option<u64>,
+    ) -> String {
         let id: String = random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
         let session = Arc::new(tokio::sync::Mutex::new(session));
-        let kept = Kept { session, role: client.role.clone(), idle, used: Instant::now() };
+        let kept = Kept { session, role: client.role.clone(), idle, used: Instant::now(), connection };
         self.kept().insert(id.clone(), kept);
         id
     }
@@ -82,6 +100,34 @@ impl Sessions {
     fn take(&self, id: &str, client: &Client) -> Option<Kept> {
         let mut all = self.kept();
         all.get(id).is_some_and(|kept| kept.role == client.role).then(|| all.remove(id)).flatten()
+    }
+
+    /// Whether there is a session of who asks.
+    #[cfg(feature = "flight")]
+    pub(crate) fn is_there(&self, id: &str, client: &Client) -> bool {
+        self.kept().get(id).is_some_and(|kept| kept.role == client.role)
+    }
+
+    /// The session that ends with the connection of a client, if it has one and no other.
+    #[cfg(feature = "flight")]
+    pub(crate) fn while_connected(&self, client: &Client) -> Option<String> {
+        let all = self.kept();
+        let is_own = |kept: &Kept| kept.connection == Some(client.connection) && kept.role == client.role;
+        let mut own = all.iter().filter(|(_, kept)| is_own(kept));
+        let (id, _) = own.next()?;
+        own.next().is_none().then(|| id.clone())
+    }
+
+    /// Ends a session in which nothing is open.
+    #[cfg(feature = "flight")]
+    pub(crate) fn end(&self, id: &str, client: &Client) {
+        drop(self.take(id, client));
+    }
+
+    /// Those that end with a connection.
+    pub(crate) fn leave(&self, connection: u64) -> Vec<Kept> {
+        let mut all = self.kept();
+        all.extract_if(|_, kept| kept.connection == Some(connection)).map(|(_, kept)| kept).collect()
     }
 
     /// Those that have ended, or did nothing for too long.
@@ -119,7 +165,7 @@ pub(crate) fn open(app: &Arc<App>, client: &Client) -> Result<Session, Problem> 
     let ended = app.sessions.ended.clone();
     let new = New {
         visitor: client.visitor.clone(),
-        protocol: Protocol::Http,
+        protocol: app.protocol,
         peer: Some(client.peer),
         close: Box::new(move || ended.notify_one()),
     };

@@ -4,12 +4,13 @@ mod options;
 
 use std::{
     net::{SocketAddr, TcpListener},
+    path::Path,
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use ambo_sql::Database;
+use ambo_sql::{Database, Files};
 use tokio::sync::watch;
 
 use crate::{
@@ -33,6 +34,8 @@ pub enum Protocol {
     Postgres,
     /// HTTP 1.1 and 2.
     Http,
+    /// Arrow Flight SQL, by gRPC.
+    Flight,
     /// The service of `ambo.thrift`, and the commands of KeksDB's clients.
     Thrift,
 }
@@ -43,6 +46,7 @@ impl Protocol {
         match self {
             Self::Postgres => "postgres",
             Self::Http => "http",
+            Self::Flight => "flight",
             Self::Thrift => "thrift",
         }
     }
@@ -54,7 +58,11 @@ pub(crate) struct Shared {
     pub options: Options,
     pub tls: Option<Certificate>,
     pub audit: Option<Audit>,
+    pub files: Files,
     pub sessions: Registry,
+    /// What was counted at the doors of HTTP and Flight.
+    #[cfg(feature = "http")]
+    pub figures: Arc<http::metrics::Figures>,
     /// Becomes true when the server stops.
     stop: watch::Sender<bool>,
 }
@@ -85,12 +93,22 @@ impl Server {
         database.set_keeper(Arc::new(FileRoles(options.roles.clone())));
         let tls = options.tls.clone().map(Certificate::new).transpose()?;
         let audit = options.audit.as_deref().map(|to| Audit::open(to, Kept::default())).transpose()?;
+        let files = files(options.files.as_deref())?;
         let listeners = listen(&options)?;
         #[cfg(feature = "http")]
         let own = options.own.as_deref().map(OwnSocket::bind).transpose()?;
         let sessions = Registry::new(options.limits.connections);
-        let shared =
-            Arc::new(Shared { database, options, tls, audit, sessions, stop: watch::Sender::new(false) });
+        let shared = Arc::new(Shared {
+            database,
+            options,
+            tls,
+            audit,
+            files,
+            sessions,
+            #[cfg(feature = "http")]
+            figures: Arc::default(),
+            stop: watch::Sender::new(false),
+        });
         let mut running = Running {
             shared,
             addresses: Vec::new(),
@@ -105,11 +123,15 @@ impl Server {
             let thread = match protocol {
                 Protocol::Postgres => postgres::serve(shared, listener),
                 #[cfg(feature = "http")]
-                Protocol::Http => http::serve(shared, listener.into()),
+                Protocol::Http => http::serve(shared, listener.into(), protocol),
+                #[cfg(feature = "flight")]
+                Protocol::Flight => http::serve(shared, listener.into(), protocol),
+                #[cfg(all(feature = "http", not(feature = "flight")))]
+                Protocol::Flight => return Err(Error::new("this program was built without Flight SQL")),
                 #[cfg(feature = "http")]
                 Protocol::Thrift => thrift::serve(shared, listener),
                 #[cfg(not(feature = "http"))]
-                Protocol::Http | Protocol::Thrift => {
+                Protocol::Http | Protocol::Flight | Protocol::Thrift => {
                     return Err(Error::new("this program was built without HTTP"));
                 }
             };
@@ -117,7 +139,7 @@ impl Server {
         }
         #[cfg(feature = "http")]
         if let Some((socket, listener)) = own {
-            let thread = http::serve(running.shared.clone(), listener);
+            let thread = http::serve(running.shared.clone(), listener, Protocol::Http);
             running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
             // Who reads where it is finds that it answers.
             socket.tell(&running.addresses)?;
@@ -125,6 +147,14 @@ impl Server {
         }
         Ok(running)
     }
+}
+
+/// With which files of the machine statements have to do.
+fn files(beneath: Option<&Path>) -> Result<Files> {
+    let Some(directory) = beneath else { return Ok(Files::None) };
+    Files::beneath(directory).map_err(|error| {
+        Error::new(format!("{}: {error}; statements would have to do with files there", directory.display()))
+    })
 }
 
 fn listen(options: &Options) -> Result<Vec<(Protocol, TcpListener)>> {
@@ -195,7 +225,7 @@ impl Running {
             match protocol {
                 Protocol::Postgres => postgres::wake(*address),
                 // They are told by the same word.
-                Protocol::Http | Protocol::Thrift => {}
+                Protocol::Http | Protocol::Flight | Protocol::Thrift => {}
             }
         }
         let end = Instant::now() + patience;

@@ -17,7 +17,8 @@ pub struct Options {
     pub(crate) limits: Limits,
     pub(crate) database_name: Option<String>,
     pub(crate) hosts: Vec<String>,
-    pub(crate) files: bool,
+    /// The directory beneath which statements have to do with files.
+    pub(crate) files: Option<PathBuf>,
     /// Where the audit log is.
     pub(crate) audit: Option<PathBuf>,
     /// The directory in which the socket of its own is, for programs of the same user.
@@ -39,6 +40,8 @@ pub struct Limits {
     pub login: Duration,
     /// How long a statement may take, unless the session says otherwise.
     pub statement: Option<Duration>,
+    /// How many bytes of memory the operators of a statement may use, unless the session says otherwise.
+    pub statement_memory: Option<usize>,
     /// How long a session may do nothing.
     pub idle: Option<Duration>,
     /// How long a session may do nothing while a transaction is open: it holds what others wait for.
@@ -53,6 +56,7 @@ impl Default for Limits {
             load_bytes: 64 << 30,
             login: Duration::from_secs(10),
             statement: None,
+            statement_memory: None,
             idle: None,
             idle_in_transaction: Some(Duration::from_secs(600)),
         }
@@ -80,6 +84,12 @@ impl Options {
     /// Speaks HTTP at an address; port 0 takes one that is free.
     pub fn http(mut self, address: SocketAddr) -> Self {
         self.listeners.push((Protocol::Http, address));
+        self
+    }
+
+    /// Speaks Arrow Flight SQL, by gRPC, at an address; port 0 takes one that is free.
+    pub fn flight(mut self, address: SocketAddr) -> Self {
+        self.listeners.push((Protocol::Flight, address));
         self
     }
 
@@ -113,10 +123,10 @@ impl Options {
         self
     }
 
-    /// Lets statements of superusers read and write files that the process can: `COPY` to and from files, `read_csv` and its sisters,
-    /// `ATTACH`, `BACKUP TO`. Otherwise rows come and go by connections alone.
-    pub fn files(mut self, are_allowed: bool) -> Self {
-        self.files = are_allowed;
+    /// Lets statements of superusers read and write files beneath a directory, `/` for all that the process can: `COPY` to and from
+    /// files, `read_csv` and its sisters, `ATTACH`, `BACKUP TO`. Otherwise rows come and go by connections alone.
+    pub fn files(mut self, beneath: impl Into<PathBuf>) -> Self {
+        self.files = Some(beneath.into());
         self
     }
 

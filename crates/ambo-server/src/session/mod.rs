@@ -14,7 +14,7 @@ use std::{
 };
 
 use ambo::Datum;
-use ambo_sql::{Connection, PreparedStatement, Rows};
+use ambo_sql::{Connection, Files, PreparedStatement, Rows};
 
 #[cfg(feature = "http")]
 pub(crate) use answer::{Answer, answer};
@@ -46,6 +46,11 @@ pub(crate) struct Refused {
     pub sqlstate: &'static str,
 }
 
+/// What makes the rows of values of one statement a whole within a transaction.
+#[cfg(feature = "flight")]
+const EACH: (&str, &str, &str) =
+    ("SAVEPOINT \"\u{1}each\"", "RELEASE SAVEPOINT \"\u{1}each\"", "ROLLBACK TO SAVEPOINT \"\u{1}each\"");
+
 /// A connection of SQL with its place in the list of sessions.
 pub(crate) struct Session {
     pub connection: Connection,
@@ -64,14 +69,16 @@ impl Session {
             return Err(Refused { message, sqlstate: "58030" });
         }
         let mut connection = shared.database.connect();
-        if let Some(timeout) = shared.options.limits.statement {
-            let set = format!("SET statement_timeout = {}", timeout.as_millis());
+        let limits = &shared.options.limits;
+        let time = limits.statement.map(|time| format!("SET statement_timeout = {}", time.as_millis()));
+        let memory = limits.statement_memory.map(|bytes| format!("SET statement_memory = {bytes}"));
+        for set in time.into_iter().chain(memory) {
             connection
                 .execute(&set, ())
                 .map_err(|error| Refused { message: error.to_string(), sqlstate: "XX000" })?;
         }
         connection.set_role(new.visitor.role.clone());
-        connection.set_files(shared.options.files || new.visitor.has_files);
+        connection.set_files(if new.visitor.has_files { Files::All } else { shared.files.clone() });
         let entry = shared.sessions.add(new, connection.interrupter())?;
         Ok(Self { connection, entry, shared: shared.clone() })
     }
@@ -113,6 +120,51 @@ impl Session {
         params: Vec<Datum>,
     ) -> ambo_sql::Result<Rows<'static>> {
         statement.run(&mut self.connection, params).inspect_err(|error| self.entry.failed(error.sqlstate()))
+    }
+
+    /// Runs a statement of the server's own making, such as COMMIT.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    #[cfg(feature = "flight")]
+    pub fn alone(&mut self, statement: &str) -> ambo_sql::Result<()> {
+        self.begin(statement);
+        let done = self.connection.execute(statement, ()).map(drop);
+        self.done(done)
+    }
+
+    /// Takes note that what [`Session::begin`] told of has ended, and how.
+    #[cfg(feature = "flight")]
+    pub fn done<T>(&self, done: ambo_sql::Result<T>) -> ambo_sql::Result<T> {
+        if let Err(error) = &done {
+            self.entry.failed(error.sqlstate());
+        }
+        self.end();
+        done
+    }
+
+    /// Runs a statement for each row of values, all or none, and returns how many rows were changed.
+    ///
+    /// # Errors
+    /// That of the first row that fails.
+    #[cfg(feature = "flight")]
+    pub fn each(&mut self, text: &str, rows: Vec<Vec<Datum>>) -> ambo_sql::Result<u64> {
+        let mut statement = self.prepare(text)?;
+        let (begin, commit, rollback) = match (rows.len(), self.connection.in_transaction()) {
+            (0 | 1, _) => (None, None, None),
+            (_, false) => (Some("BEGIN"), Some("COMMIT"), Some("ROLLBACK")),
+            (_, true) => (Some(EACH.0), Some(EACH.1), Some(EACH.2)),
+        };
+        begin.map_or(Ok(0), |begin| self.connection.execute(begin, ()))?;
+        let mut changed = 0;
+        let done: ambo_sql::Result<()> = rows.into_iter().try_for_each(|row| {
+            changed += self.run(&mut statement, row)?.affected().unwrap_or(0);
+            Ok(())
+        });
+        let end = if done.is_ok() { commit } else { rollback };
+        let ended = end.map_or(Ok(0), |end| self.connection.execute(end, ()));
+        done?;
+        ended.map(|_| changed)
     }
 
     /// Takes note of what the session does from now on.

@@ -137,6 +137,14 @@ fn what_was_not_granted_is_refused_at_every_door() {
         let answer = thrift(&mut stream, method, texts);
         assert!(says(&answer, "permission denied"), "{method}: {}", String::from_utf8_lossy(&answer));
     }
+    // Rows come in without the right to read them.
+    root("grant insert on open to ada");
+    denied("select n from open");
+    assert_eq!(ada("copy open from stdin"), (true, "COPY 0\n".to_owned()));
+    assert_eq!(ada("copy open (n, id) from stdin (format csv)"), (true, "COPY 0\n".to_owned()));
+    denied("copy open to stdout");
+    root("revoke all on open from ada");
+    denied("copy open from stdin");
     // What is granted is granted at once, at every door.
     root(
         "grant select, insert on open to ada, token; grant select, insert, update on keys.open to ada, token",

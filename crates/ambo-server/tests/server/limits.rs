@@ -130,7 +130,14 @@ fn a_certificate_is_read_again() {
     served.running().reload().unwrap();
     assert!(knows("other.pem") && !knows("cert.pem"));
     take("cert.pem", "other-key.pem");
-    assert!(served.running().reload().is_err());
+    let refused = served.running().reload().unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "{}: keys may not be consistent: KeyMismatch; a certificate and its key are PEM files",
+            key.display()
+        )
+    );
     assert!(knows("other.pem"));
 }
 
@@ -174,8 +181,47 @@ fn statements_have_to_do_with_no_files_unless_they_may() {
     }
     assert!(!file.exists());
     let served = Served::with("create table t (id int primary key); insert into t values (1)", |options| {
-        options.files(true)
+        options.files(home.path())
     });
     served.ask(&statements[0]);
     assert_eq!(served.ask(&statements[2]), "1");
+    // Nothing that is elsewhere, whatever leads there.
+    std::os::unix::fs::symlink("/etc/passwd", home.path().join("link.csv")).unwrap();
+    for elsewhere in
+        ["/etc/passwd", "/etc/pass*", "link.csv", "*.csv", "../../etc/passwd", "none/../../x.csv"]
+    {
+        let path = home.path().join(elsewhere).display().to_string();
+        for statement in [
+            format!("copy t from '{path}'"),
+            format!("select * from '{path}.csv'"),
+            format!("select * from read_text('{path}')"),
+            format!("select * from glob('{path}')"),
+            format!("select * from read_csv(['{}', '{path}'])", file.display()),
+            format!("attach '{path}' as other"),
+            format!("backup to '{path}'"),
+        ] {
+            if elsewhere == "*.csv" && !statement.contains("read_text") {
+                continue;
+            }
+            if elsewhere == "link.csv" && statement.contains(".csv.csv") {
+                continue;
+            }
+            let said = served.fail(&statement);
+            let refused = format!("is not beneath {}", home.path().canonicalize().unwrap().display());
+            assert!(said.contains("42501") && said.contains(&refused), "{statement}: {said}");
+        }
+    }
+}
+
+// Keeps away: a statement that takes the memory of all others.
+#[test]
+fn a_statement_has_a_share_of_the_memory() {
+    let mut limits = Limits::default();
+    limits.statement_memory = Some(1 << 20);
+    let served = Served::with("", |options| options.limits(limits));
+    let join = "select count(*) from range(0, 300000) a (x) join range(0, 300000) b (y) on a.x = b.y and a.x % 7 = b.y % 7";
+    let said = served.fail(join);
+    assert!(said.contains("53200") && said.contains("more than the 1048576 bytes"), "{said}");
+    assert_eq!(served.ask("select 1"), "1");
+    assert_eq!(served.ask(&format!("set statement_memory = '1GiB'; {join}")), "SET\n300000");
 }

@@ -3,6 +3,8 @@
 //! What a test needs and does not find it says: `make test` makes and finds all of it.
 
 mod clients;
+#[cfg(feature = "flight")]
+mod flight;
 mod grants;
 mod hostile;
 mod limits;

@@ -12,6 +12,11 @@ fn made(variable: &str) -> PathBuf {
     }
 }
 
+/// The drivers of JDBC.
+pub fn jars() -> PathBuf {
+    made("AMBO_SERVER_JARS").join("*")
+}
+
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients");
 
 fn says_nothing(served: &Served, mut command: Command) {
@@ -38,8 +43,7 @@ fn pgx() {
 #[test]
 fn pgjdbc() {
     let served = Served::new("");
-    let jars = made("AMBO_SERVER_JARS").join("*");
     let mut command = Command::new("java");
-    command.arg("-Xmx256m").arg("-cp").arg(jars).arg(format!("{CLIENTS}/java/WithJdbc.java"));
+    command.arg("-Xmx256m").arg("-cp").arg(jars()).arg(format!("{CLIENTS}/java/WithJdbc.java"));
     says_nothing(&served, command);
 }

@@ -240,3 +240,15 @@ fn the_end_of_the_server_ends_sessions() {
     drop(idle.stdin.take());
     wait(idle);
 }
+
+// Keeps away: a query of the catalog by `tableoid`, which no `*` shows.
+#[test]
+fn descriptions_are_listed() {
+    let served = Served::new("create table t (id int primary key); comment on table t is 'of t'");
+    let done = run(served.psql(&["-c", "\\dd"]));
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    assert!(done.status.success() && said.contains("Object descriptions"), "{said}");
+    let asked = "select c.tableoid, d.description from pg_catalog.pg_class c
+         join pg_catalog.pg_description d on d.objoid = c.oid and d.classoid = c.tableoid where c.relname = 't'";
+    assert_eq!(served.ask(asked), "1259|of t");
+}

@@ -72,7 +72,9 @@ impl From<DataFusionError> for Error {
             DataFusionError::Execution(message) => Wording::of(&message).error(ErrorKind::Execution),
             DataFusionError::ResourcesExhausted(message) => {
                 Self::new(ErrorKind::Execution, format!("out of memory: {}", Wording::of(&message).text))
-                    .with_hint("give the statement more memory, or ask for less at once")
+                    .with_hint(
+                        "give it more with SET memory_limit or statement_memory, or ask for less at once",
+                    )
             }
             DataFusionError::ArrowError(error, _) => {
                 Wording::of(&error.to_string()).error(ErrorKind::Execution)

@@ -95,6 +95,7 @@ const KNOWN: &[Known] = &[
     Known("pg_collation_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
     Known("pg_operator_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
     Known("pg_opclass_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
+    Known("pg_opfamily_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
     Known("pg_conversion_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
     Known("pg_statistics_obj_is_visible", 1, 1, "bool", |_, args| Ok(there(args, Cell::Bool(true)))),
     Known("obj_description", 1, 2, "text", |of, args| Ok(description(of, args[0].int(), 0))),

@@ -26,6 +26,7 @@ mod rights;
 mod rows;
 mod shape;
 mod syntax;
+mod tableoid;
 mod types;
 
 use std::{

@@ -52,6 +52,13 @@ impl VisitorMut for Meant {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
+        if self.is_client {
+            super::tableoid::say(select);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         say_factor(factor);
         ControlFlow::Continue(())
@@ -89,7 +96,7 @@ impl VisitorMut for Meant {
 }
 
 /// The last part of a name that is in `pg_catalog`, or in no schema.
-fn plain(name: &ObjectName) -> Option<String> {
+pub(super) fn plain(name: &ObjectName) -> Option<String> {
     let parts: Vec<_> = name.0.iter().filter_map(|part| part.as_ident()).map(ident).collect();
     match &parts[..] {
         [last] => Some(last.clone()),

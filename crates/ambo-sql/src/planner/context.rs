@@ -160,7 +160,7 @@ impl ContextProvider for Planner<'_> {
             return self.of_query(name, &query).map_err(outer);
         }
         if is_file_function(&name.to_lowercase()) {
-            self.require_file("").map_err(outer)?;
+            self.require_files().map_err(outer)?;
         }
         if let Some(files) = self.file_function(name, &args).map_err(outer)? {
             return Ok(files);

@@ -28,6 +28,16 @@ impl Planner<'_> {
         self.session.require_file(path)
     }
 
+    /// The same where it is not known yet which files: those are looked at by [`Planner::require_path`].
+    pub(super) fn require_files(&self) -> Result<()> {
+        self.session.require_files()
+    }
+
+    /// Checks that a path, or all that a pattern finds, is where files may be read.
+    pub(super) fn require_path(&self, path: &str) -> Result<()> {
+        self.session.require_path(path)
+    }
+
     /// The role, unless it sees all.
     pub(crate) fn restricted(&self) -> Option<&Role> {
         self.session.restricted()

@@ -10,12 +10,14 @@
 //! 5. Who creates something owns it: may do all with it, drop it, and give others rights to it.
 
 mod acl;
+mod files;
 mod role;
 mod statements;
 
 use ambo::{Definitions, ObjectKind};
 
 pub(crate) use acl::Acl;
+pub use files::Files;
 pub(crate) use role::StoredRole;
 pub use role::{Keeper, Level, Role};
 pub(crate) use statements::{check, created, owned};
@@ -173,26 +175,6 @@ impl Session {
     }
 }
 
-impl Session {
-    /// Checks that the role may read or write a file of the machine.
-    pub(crate) fn require_file(&self, path: &str) -> Result<()> {
-        match self.own_file.as_deref() == Some(path) {
-            true => Ok(()),
-            false => self.require_files(),
-        }
-    }
-
-    /// Checks that the session has to do with files of the machine, and its role, too.
-    pub(crate) fn require_files(&self) -> Result<()> {
-        self.require_superuser("a file of the server")?;
-        match self.has_files {
-            true => Ok(()),
-            false => Err(Error::invalid("permission denied: statements read and write no files here")
-                .with_hint("rows come and go by the connection: COPY … FROM STDIN, COPY … TO STDOUT")),
-        }
-    }
-}
-
 impl Seen<'_> {
     /// Checks that a role may do something with a table or view of this database, by its qualified name.
     ///
@@ -252,10 +234,9 @@ impl Connection {
         }
     }
 
-    /// Says whether it has to do with files of the machine: `COPY` to and from files, `read_csv` and its sisters, `ATTACH`, `BACKUP TO`.
-    /// It has, unless this says otherwise.
-    pub fn set_files(&mut self, has_files: bool) {
-        self.session.has_files = has_files;
+    /// Says with which files of the machine it has to do: with all, unless this says otherwise.
+    pub fn set_files(&mut self, files: Files) {
+        self.session.files = files;
     }
 
     /// Lets it read one file though its role may read none: one that whoever serves has made for it.

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
     Set, TableConstraint,
 };
 
-use super::{Acl, Right, Role, denied, kept_name, rights_in, rights_to};
+use super::{Acl, Files, Right, Role, denied, kept_name, rights_in, rights_to};
 use crate::{
     Connection, Result,
     databases::Kind,
@@ -73,7 +73,7 @@ pub(crate) fn owned(connection: &mut Connection, what: &Created) -> Result<()> {
 /// # Errors
 /// It may not: `42501`.
 pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()> {
-    if !connection.session.has_files {
+    if connection.session.files != Files::All {
         check_files(connection, statement)?;
     }
     let Some(role) = connection.session.restricted() else { return Ok(()) };
@@ -121,7 +121,8 @@ pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()
 fn check_files(connection: &Connection, statement: &Statement) -> Result<()> {
     let session = &connection.session;
     match statement {
-        Statement::Attach(_) | Statement::Maintain(Maintenance::Backup(_)) => session.require_files(),
+        Statement::Attach(attach) => session.require_file(&attach.path),
+        Statement::Maintain(Maintenance::Backup(path)) => session.require_file(path),
         Statement::Sql(tree) => match tree.as_ref() {
             ast::Statement::Copy { target: CopyTarget::File { filename }, .. } => {
                 session.require_file(filename)

@@ -18,13 +18,14 @@ use crate::{
 };
 
 /// The settings, each with what it is.
-pub(crate) const SETTINGS: [(&str, &str); 9] = [
+pub(crate) const SETTINGS: [(&str, &str); 10] = [
     ("default_null_order", "where NULLs stand in an order that does not say; of this connection alone"),
     ("default_order", "whether an order that does not say is ASC or DESC; of this connection alone"),
     ("default_storage", "the storage of tables whose CREATE TABLE does not say"),
     ("lock_timeout", "how long a statement waits for what others have locked; of this connection alone"),
     ("memory_limit", "bytes that the operators of all statements may use together"),
     ("search_path", "the schemas in which names are sought; of this connection alone"),
+    ("statement_memory", "bytes that the operators of a statement may use; of this connection alone"),
     ("statement_timeout", "how long a statement may take; of this connection alone"),
     ("timezone", "where clocks are that texts of times are of; of this connection alone"),
     ("threads", "parts that the work of a statement is split into"),
@@ -114,6 +115,7 @@ pub(crate) fn setting(engine: &SqlEngine, session: &Session, name: &str) -> Resu
         "default_order" => (if session.order.is_descending { "DESC" } else { "ASC" }).to_owned(),
         "search_path" => session.path.text(),
         "schema" => session.path.first().schema.clone(),
+        "statement_memory" => session.statement_memory.unwrap_or(0).to_string(),
         "statement_timeout" => time_text(session.statement_timeout),
         "lock_timeout" => match session.lock_timeout {
             Some(timeout) => time_text(timeout),
@@ -254,6 +256,10 @@ fn put(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> 
             Some(to) => set_path(connection, to)?,
             None => connection.session.path = SearchPath::default(),
         },
+        "statement_memory" => {
+            let to = to.filter(|to| *to != "0");
+            connection.session.statement_memory = to.map(|to| size(name, to)).transpose()?;
+        }
         "statement_timeout" => {
             connection.session.statement_timeout = to.map_or(Ok(None), |to| time(name, to))?;
         }

@@ -12,6 +12,9 @@ mod lines;
 mod parquet;
 mod table;
 
+#[cfg(feature = "flight")]
+pub(crate) use parquet::{of_schema, with_uuids};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde_json::Value as Json;

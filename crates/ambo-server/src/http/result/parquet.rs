@@ -48,7 +48,7 @@ pub(super) struct Writer {
 }
 
 /// The schema with marks on bytes that are UUIDs.
-pub(super) fn with_uuids(schema: &SchemaRef) -> SchemaRef {
+pub(crate) fn with_uuids(schema: &SchemaRef) -> SchemaRef {
     let marked = |field: &FieldRef| match field.data_type() {
         DataType::FixedSizeBinary(16) => {
             let mut metadata = field.metadata().clone();
@@ -62,7 +62,7 @@ pub(super) fn with_uuids(schema: &SchemaRef) -> SchemaRef {
 }
 
 /// A batch with the marks of a schema.
-pub(super) fn of_schema(schema: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch, String> {
+pub(crate) fn of_schema(schema: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch, String> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
         .map_err(|error| error.to_string())

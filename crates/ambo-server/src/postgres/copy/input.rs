@@ -64,7 +64,7 @@ impl Client {
             return Err(Failure::new("42601", "a query is no table to copy into").into());
         };
         let target = columns.as_ref().map_or_else(|| name.clone(), |columns| format!("{name} ({columns})"));
-        let types = self.types_of(name, &target)?;
+        let types = self.types_of(&target)?;
         let statement = insert(&target, &types);
         // What the session may not do is refused before rows come.
         self.session.check(&statement).map_err(|error| Failure::of(&error, "", 0))?;
@@ -98,19 +98,22 @@ impl Client {
         }
     }
 
-    /// The types of the columns that rows are for.
-    fn types_of(&mut self, table: &str, target: &str) -> Result<Vec<DataType>, Failure> {
+    /// The types of the columns that rows are for. Who may not read the table may ask, so the INSERT is asked that is to take them: what
+    /// stands for no column in it has no type.
+    fn types_of(&mut self, target: &str) -> Result<Vec<DataType>, Failure> {
         let failed = |error: ambo_sql::Error| Failure::of(&error, "", 0);
         let connection = &mut self.session.connection;
-        let all = connection.prepare(&format!("SELECT * FROM {table}")).map_err(failed)?;
-        let all = connection.describe(&all).map_err(failed)?.schema.map_or(0, |schema| schema.fields().len());
-        // Those that are computed are not among them.
-        let values: Vec<_> = (1..=all).map(|number| format!("${number}")).collect();
-        let into = connection
-            .prepare(&format!("INSERT INTO {target} VALUES ({})", values.join(", ")))
-            .map_err(failed)?;
-        let types = connection.describe(&into).map_err(failed)?.parameters;
-        Ok(types.into_iter().flatten().collect())
+        let mut most = 64;
+        loop {
+            let values: Vec<_> = (1..=most).map(|number| format!("${number}")).collect();
+            let into = format!("INSERT INTO {target} VALUES ({})", values.join(", "));
+            let into = connection.prepare(&into).map_err(failed)?;
+            let types = connection.describe(&into).map_err(failed)?.parameters;
+            if types.last().is_none_or(Option::is_none) {
+                return Ok(types.into_iter().flatten().collect());
+            }
+            most *= 2;
+        }
     }
 }
 

@@ -112,7 +112,8 @@ impl Planner<'_> {
             return Err(Error::invalid(format!("{function}() takes a path, or a list of paths")));
         };
         let options = options.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
-        let patterns = path.split(BETWEEN).map(str::to_owned).collect();
+        let patterns: Vec<_> = path.split(BETWEEN).map(str::to_owned).collect();
+        patterns.iter().try_for_each(|pattern| self.require_path(pattern))?;
         let asked = Asked { function, what, patterns, options };
         let _threads = self.engine.runtime()?.enter();
         self.read_files(&asked).map(Some)
