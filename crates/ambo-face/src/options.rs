@@ -50,6 +50,9 @@ const NAMES: [&str; 18] = [
     "transaction_bytes_max",
 ];
 
+/// Those that say where the key is: one of them at most is given.
+const KEYS: [&str; 3] = ["key_environment", "key_file", "passphrase_environment"];
+
 /// Those that are of SQL alone.
 #[cfg(not(feature = "sql"))]
 const OF_SQL: [&str; 3] = ["default_storage", "memory_bytes", "threads"];
@@ -103,6 +106,13 @@ impl Options {
         let mut sql = SqlOptions::new();
         #[cfg(not(feature = "sql"))]
         let sql = ();
+        let mut keys = KEYS.iter().filter(|key| self.given.contains_key(**key));
+        if let (Some(one), Some(other)) = (keys.next(), keys.next()) {
+            return Err(Error::new(
+                Class::Request,
+                format!("options {one} and {other} are two keys; give one"),
+            ));
+        }
         for (name, value) in &self.given {
             match *name {
                 "background_merge" => store = store.background_merge(truth(name, value)?),
@@ -117,8 +127,18 @@ impl Options {
                     sql = sql.default_storage(storage);
                 }
                 "keep_log_bytes" => store = store.keep_log_bytes(size(name, value)? as u64),
-                "key_environment" => store = store.key_environment(value),
-                "key_file" => store = store.key_file(value),
+                "key_environment" => {
+                    if std::env::var_os(value).is_none() {
+                        return Err(wrong(name, value, "an environment variable that is set"));
+                    }
+                    store = store.key_environment(value);
+                }
+                "key_file" => {
+                    if !std::path::Path::new(value).is_file() {
+                        return Err(wrong(name, value, "a file"));
+                    }
+                    store = store.key_file(value);
+                }
                 "lock_timeout" => store = store.lock_timeout(time(name, value)?),
                 "log_compression" => store = store.log_compression(truth(name, value)?),
                 #[cfg(feature = "sql")]
@@ -234,14 +254,36 @@ mod tests {
     #[test]
     fn each_option_is_known_and_checked_where_it_is_given() {
         let values = [
-            "true", "64MiB", "true", "btree", "1GiB", "1s", "false", "1GiB", "1MiB", "4KiB", ".", "true",
-            "50ms", "2", "1GiB",
+            "true",
+            "64MiB",
+            "true",
+            "btree",
+            "1GiB",
+            "PATH",
+            "Cargo.toml",
+            "1s",
+            "false",
+            "1GiB",
+            "1MiB",
+            "4KiB",
+            "PATH",
+            ".",
+            "true",
+            "50ms",
+            "2",
+            "1GiB",
         ];
+        assert_eq!(NAMES.len(), values.len());
         let mut options = Options::new();
         for (name, value) in NAMES.into_iter().zip(values) {
             options.set(name, value).unwrap();
             let error = options.set(name, "neither").unwrap_err();
             assert!(error.message.starts_with(&format!("option {name}: \"neither\" is not ")), "{error}");
+        }
+        let error = options.parts().err().unwrap();
+        assert!(error.message.contains("are two keys"), "{error}");
+        for name in ["key_environment", "key_file"] {
+            options.given.remove(name);
         }
         let _parts = options.parts().unwrap();
         let error = options.set("cache_byte", "1").unwrap_err();

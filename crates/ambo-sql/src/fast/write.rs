@@ -2,7 +2,7 @@
 
 use std::{ops::Bound, time::SystemTime};
 
-use ambo::{Compare, Datum, Read, Row, Transaction};
+use ambo::{Bounds, Compare, Datum, Read, Row, Transaction};
 
 use super::{
     condition::{Answer, Condition},
@@ -170,11 +170,7 @@ impl FastPlan {
     }
 
     /// The range that bounds mean; none if no row can be in it.
-    fn range(
-        &self,
-        bounds: &KeyBounds,
-        params: &[Datum],
-    ) -> Result<Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)>, Stop> {
+    fn range(&self, bounds: &KeyBounds, params: &[Datum]) -> Result<Option<Bounds>, Stop> {
         let columns = self.table.definition().primary_columns();
         let KeyBounds { prefix, bounds } = bounds;
         let prefix = self.values(columns.iter(), prefix, params).ok_or(Stop::Planner)?;
