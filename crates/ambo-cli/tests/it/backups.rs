@@ -49,3 +49,24 @@ fn a_database_in_use_makes_its_own_backup() {
     assert_eq!(rows(&backup, "t"), 1);
     ambo(&[db, "-c", "begin; backup to 'x'"]).explains(2, &["BACKUP TO is not done inside of a transaction"]);
 }
+
+// Keeps away: a key that opens nothing or everything, and a restored database that is encrypted otherwise than was asked.
+#[test]
+fn an_encrypted_database_has_its_key() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let [key, new_key, backup, plain] =
+        ["key", "new", "backup", "plain"].map(|name| scratch.path(name).display().to_string());
+    ambo(&["new-key", &key]).ok();
+    ambo(&["new-key", &new_key]).ok();
+    ambo(&[db, "--key-file", &key, "-c", "create table t (id int primary key)"]).ok();
+    ambo(&["check", db]).fails(2, &["the database is encrypted"]);
+    ambo(&["check", db, "--key-file", &new_key]).fails(2, &["is not the one"]);
+    ambo(&["rekey", db, "--key-file", &key, "--new-key-file", &new_key]).ok();
+    ambo(&["check", db, "--key-file", &key]).fails(2, &["is not the one"]);
+    ambo(&["backup", db, &backup, "--verify", "--key-file", &new_key]).ok();
+    ambo(&["restore", &backup, &plain, "--plain", "--key-file", &new_key]).ok();
+    assert_sound(&plain);
+    let info = ambo(&["info", db, "--json", "--key-file", &new_key]).json();
+    assert_eq!(info["data_keys"], 2, "{info}");
+}
