@@ -25,7 +25,7 @@ SERVER_PGX := $(TARGET_DIR)/server-pgx
 SERVER_PYTHON := $(SERVER_VENV)/bin/python
 CONSOLE_MODULES := $(TARGET_DIR)/console-modules
 
-.PHONY: server-clients demo test endurance wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: server-clients demo test endurance wheel sdist header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
@@ -150,11 +150,23 @@ $(CONSOLE_MODULES)/made: crates/ambo-server/tests/http/package.json crates/ambo-
 	cd $(CONSOLE_MODULES) && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-# The wheel of the Python package, optimised, in target/wheels: a quarter of an hour. Needs maturin.
-MATURIN ?= maturin
-wheel:
-	@command -v $(MATURIN) >/dev/null || { echo "maturin is missing: pip install maturin"; exit 1; }
-	cd python && $(MATURIN) build --profile wheel --out $(TARGET_DIR)/wheels
+# The wheel of the Python package, optimised, in target/wheels: a quarter of an hour and more. On Linux it is for glibc 2.28 and later, by the
+# compiler and linker of Zig, which are installed beside maturin into an environment of their own.
+WHEEL_VENV := $(TARGET_DIR)/wheel-venv
+WHEEL_FLAGS ?= $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_28)
+wheel: $(WHEEL_VENV)/made
+	cd python && PATH="$(WHEEL_VENV)/bin:$$PATH" maturin build --profile wheel $(WHEEL_FLAGS) --out $(TARGET_DIR)/wheels
+	@for wheel in $(TARGET_DIR)/wheels/*.whl; do size=$$(stat -c %s "$$wheel"); echo "$$wheel: $$size bytes"; \
+		[ $$size -le 40000000 ] || { echo "more than 40 MB"; exit 1; }; done
+
+# The package as its sources, in target/wheels. Who installs it needs Rust.
+sdist: $(WHEEL_VENV)/made
+	cd python && PATH="$(WHEEL_VENV)/bin:$$PATH" maturin sdist --out $(TARGET_DIR)/wheels
+
+$(WHEEL_VENV)/made: python/wheel.txt
+	python3 -m venv --clear $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
 
 # The header of the C library, made of its sources. The tests compare it.
 header:

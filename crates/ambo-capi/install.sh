@@ -3,16 +3,18 @@
 #   PREFIX   where to, /usr/local
 #   DESTDIR  what is put before it, for packagers
 #   SQL      "no" installs libambo-kv, which has keys, tables and transactions alone
-#   PROFILE  a profile of Cargo.toml, release
+#   PROFILE  a profile of Cargo.toml: release, or small without SQL
 set -euo pipefail
 cd "$(dirname "$0")"
 prefix=${PREFIX:-/usr/local}
 to=${DESTDIR:-}$prefix
-profile=${PROFILE:-release}
+profile=release
 name=ambo description="One embedded store for keys, rows and columns." features=() cflags=""
 if [ "${SQL:-yes}" = no ]; then
     name=ambo-kv description="One embedded store: keys, tables, transactions." features=(--no-default-features) cflags=" -DAMBO_NO_SQL"
+    profile=small
 fi
+profile=${PROFILE:-$profile}
 cargo=${CARGO:-cargo}
 metadata=$("$cargo" metadata --format-version 1 --no-deps)
 target=$(sed 's/.*"target_directory":"\([^"]*\)".*/\1/' <<< "$metadata")
