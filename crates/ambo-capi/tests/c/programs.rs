@@ -174,17 +174,22 @@ fn valgrind_finds_nothing() {
         return;
     }
     let folder = installed();
-    let program = compile("gcc", "c99", "examples/c/keys.c", folder.path(), &["-g"]);
+    let examples = ["keys", "transactions", "sql", "arrow"].map(|name| {
+        let source = format!("examples/c/{name}.c");
+        (compile("gcc", "c99", &source, folder.path(), &["-g"]), format!("examples/c/{name}.out"))
+    });
     // Valgrind would read half a gigabyte of what debuggers want to know.
     let small = folder.path().join("libambo.so.0");
     std::fs::remove_file(&small).unwrap();
     run("strip", |command| {
         command.args(["--strip-all", "-o"]).arg(&small).arg(crate::library::built());
     });
-    let place = tempfile::tempdir().unwrap();
-    let printed = run("valgrind", |command| {
-        command.args(["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
-        command.arg(&program).arg(place.path().join("db"));
-    });
-    assert_eq!(printed, text("examples/c/keys.out"));
+    for (program, wanted) in examples {
+        let place = tempfile::tempdir().unwrap();
+        let printed = run("valgrind", |command| {
+            command.args(["-q", "--error-exitcode=9", "--leak-check=full"]);
+            command.arg("--errors-for-leak-kinds=definite").arg(&program).arg(place.path().join("db"));
+        });
+        assert_eq!(printed, text(&wanted), "{wanted}");
+    }
 }
