@@ -290,14 +290,17 @@ def connect(
     return Connection(os.fspath(path), wanted, autocommit, scan_frames, progress)
 
 
-def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> BackupReport:
-    """Makes a directory a database like a backup, which stays what it is; or like a database that was closed and nobody has open."""
-    return BackupReport(*_ambo.restore(os.fspath(backup), os.fspath(path)))
+def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], **options: Any) -> BackupReport:
+    """Makes a directory a database like a backup, which stays what it is; or like a database that was closed and nobody has open.
+
+    Of one that is encrypted, `options` such as `key_file` have the key.
+    """
+    return BackupReport(*_ambo.restore(os.fspath(backup), os.fspath(path), options))
 
 
-def verify_backup(path: str | os.PathLike[str]) -> list[str]:
-    """Reads everything in a backup, and returns what is wrong: nothing, if it is sound."""
-    return _ambo.verify_backup(os.fspath(path))
+def verify_backup(path: str | os.PathLike[str], **options: Any) -> list[str]:
+    """Reads everything in a backup, and returns what is wrong: nothing, if it is sound. `options` are those of `restore`."""
+    return _ambo.verify_backup(os.fspath(path), options)
 
 
 def _close_all() -> None:

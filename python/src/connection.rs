@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use ambo_face::{Class, Error, Kind, Options, ingest_mode};
+use ambo_face::{Class, Error, Kind, ingest_mode};
 use ambo_sql::Source;
 use pyo3::{
     exceptions::PyTypeError,
@@ -62,11 +62,7 @@ impl Connection {
         scan_frames: bool,
         progress: Option<bool>,
     ) -> PyResult<Self> {
-        let mut given = Options::new();
-        for (name, value) in options.iter() {
-            let (name, value): (String, String) = (name.extract()?, value.str()?.extract()?);
-            given.set(&name, &value).map_err(|error| raise(py, &error))?;
-        }
+        let given = store::given(options)?;
         let opened = py.detach(|| ambo_face::caught(|| ambo_face::open(path, &given)));
         let opened = opened.map_err(|error| raise(py, &error))?;
         let session = Session::new(opened, scan_frames, progress);

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use ambo::{BackupReport, Committed, CommittedRow, Fate, Timestamp};
-use ambo_face::{Result, View, caught};
+use ambo_face::{Options, Result, View, caught};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
     sync::{MutexExt, PyOnceLock},
-    types::{PyBytes, PyTuple, PyType},
+    types::{PyBytes, PyDict, PyTuple, PyType},
 };
 
 use crate::{
@@ -26,14 +26,35 @@ pub(crate) fn report(of: BackupReport) -> Report {
 
 /// Makes a directory a database like a backup.
 #[pyfunction]
-pub(crate) fn restore(py: Python<'_>, backup: &str, path: &str) -> PyResult<Report> {
-    outside(py, || Ok(report(ambo::Database::restore(backup, path)?)))
+pub(crate) fn restore(
+    py: Python<'_>,
+    backup: &str,
+    path: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Report> {
+    let options = given(options)?;
+    outside(py, || Ok(report(ambo_face::restore(backup, path, &options)?)))
 }
 
 /// Reads everything in a backup, and returns what is wrong.
 #[pyfunction]
-pub(crate) fn verify_backup(py: Python<'_>, path: &str) -> PyResult<Vec<String>> {
-    outside(py, || Ok(ambo::Database::verify_backup(path)?.problems))
+pub(crate) fn verify_backup(
+    py: Python<'_>,
+    path: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Vec<String>> {
+    let options = given(options)?;
+    outside(py, || Ok(ambo_face::verify_backup(path, &options)?.problems))
+}
+
+/// Options as Python has them.
+pub(crate) fn given(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let mut given = Options::new();
+    for (name, value) in options.iter() {
+        let (name, value): (String, String) = (name.extract()?, value.str()?.extract()?);
+        given.set(&name, &value).map_err(|error| raise(options.py(), &error))?;
+    }
+    Ok(given)
 }
 
 /// Does something that is of no connection.

@@ -39,6 +39,23 @@ def test_a_backup_is_a_database_as_it_was(path: str, tmp_path: Path) -> None:
         ambo.verify_backup(tmp_path / "none")
 
 
+def test_a_backup_of_an_encrypted_database_needs_its_key(path: str, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("ab" * 32)
+    options = {"key_file": str(tmp_path / "key")}
+    with ambo.connect(path, **options) as con:
+        con.kv("towns", key="str", value="int")["Bergen"] = 1
+        con.backup(tmp_path / "backup")
+    assert ambo.verify_backup(tmp_path / "backup", **options) == []
+    with pytest.raises(ambo.Error):
+        ambo.verify_backup(tmp_path / "backup")
+    ambo.restore(tmp_path / "backup", tmp_path / "again", **options)
+    with pytest.raises(ambo.Error):
+        ambo.connect(tmp_path / "again")
+    with ambo.connect(tmp_path / "again", **options) as con:
+        assert dict(con.kv("towns", key="str", value="int")) == {"Bergen": 1}
+        assert con.check() == []
+
+
 def test_changes_come_once_and_in_order(path: str) -> None:
     with ambo.connect(path, keep_log_bytes="64MiB", default_storage="btree") as con:
         con.execute("create table t (id bigint primary key, name text, at timestamp, amount decimal(8, 2))")

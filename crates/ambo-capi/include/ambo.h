@@ -239,10 +239,12 @@ typedef struct ambo_backup_report {
  * earlier backup of the database becomes the new one, and what it has already is not copied again. report may be NULL. */
 AMBO_API ambo_status ambo_backup(ambo_database *database, const char *path, ambo_backup_report *report, ambo_error **error);
 /* Makes the directory path a database like a backup, which stays what it is; or like a database that was closed in order and that
- * nobody has open. report may be NULL. */
-AMBO_API ambo_status ambo_restore(const char *backup, const char *path, ambo_backup_report *report, ambo_error **error);
-/* Verifies every page and every row of a backup. problems says all that is wrong: no names, if nothing is. */
-AMBO_API ambo_status ambo_verify_backup(const char *path, ambo_names **problems, ambo_error **error);
+ * nobody has open. options, or NULL, have the key of one that is encrypted. report may be NULL. */
+AMBO_API ambo_status ambo_restore(
+    const char *backup, const char *path, const ambo_options *options, ambo_backup_report *report, ambo_error **error);
+/* Verifies every page and every row of a backup, as ambo_restore reads it. problems says all that is wrong: no names, if nothing is. */
+AMBO_API ambo_status ambo_verify_backup(
+    const char *path, const ambo_options *options, ambo_names **problems, ambo_error **error);
 
 /* ==== Definitions of tables ==== */
 

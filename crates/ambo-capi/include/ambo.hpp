@@ -593,14 +593,14 @@ public:
         detail::call(ambo_backup, handle_.get(), path.c_str(), &report);
         return report;
     }
-    static ambo_backup_report restore(const std::string &backup, const std::string &path) {
+    static ambo_backup_report restore(const std::string &backup, const std::string &path, const Options &options = {}) {
         ambo_backup_report report;
-        detail::call(ambo_restore, backup.c_str(), path.c_str(), &report);
+        detail::call(ambo_restore, backup.c_str(), path.c_str(), static_cast<const ambo_options *>(options.get()), &report);
         return report;
     }
-    static std::vector<std::string> verify_backup(const std::string &path) {
+    static std::vector<std::string> verify_backup(const std::string &path, const Options &options = {}) {
         ambo_names *names = nullptr;
-        detail::call(ambo_verify_backup, path.c_str(), &names);
+        detail::call(ambo_verify_backup, path.c_str(), static_cast<const ambo_options *>(options.get()), &names);
         return detail::names(names);
     }
     // The moment of the last commit, or that which a transaction reads at.

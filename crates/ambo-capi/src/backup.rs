@@ -7,6 +7,7 @@ use crate::{
     database::{Database, with},
     error::{Error, call},
     handle::give,
+    options::{Options, given},
     owned::{Names, NamesBody},
     status::{AMBO_OK, Status},
 };
@@ -61,31 +62,33 @@ pub unsafe extern "C" fn ambo_backup(
 }
 
 /// Makes the directory `path` a database like a backup, which stays what it is; or like a database that was closed in order and that
-/// nobody has open. `report` may be NULL.
+/// nobody has open. `options`, or NULL, have the key of one that is encrypted. `report` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_restore(
     backup: *const c_char,
     path: *const c_char,
+    options: *const Options,
     report: *mut BackupReport,
     error: *mut *mut Error,
 ) -> Status {
     call(error, || {
         let (backup, path) = (name("the backup", backup)?, name("the path", path)?);
-        tell(report, ambo::Database::restore(backup, path)?.into());
+        tell(report, ambo_face::restore(backup, path, &given(options)?)?.into());
         Ok(AMBO_OK)
     })
 }
 
-/// Verifies every page and every row of a backup. `problems` says all that is wrong: no names, if nothing is.
+/// Verifies every page and every row of a backup, as `ambo_restore` reads it. `problems` says all that is wrong: no names, if nothing is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_verify_backup(
     path: *const c_char,
+    options: *const Options,
     problems: *mut *mut Names,
     error: *mut *mut Error,
 ) -> Status {
     call(error, || {
         let (path, problems) = (name("the path", path)?, Out::new("problems", problems)?);
-        let report = ambo::Database::verify_backup(path)?;
+        let report = ambo_face::verify_backup(path, &given(options)?)?;
         problems.set(give(NamesBody::new(report.problems.iter().map(String::as_str))));
         Ok(AMBO_OK)
     })

@@ -10,8 +10,8 @@ use ambo_face::{Class, Era, Opened};
 use crate::{
     c::{Out, name},
     error::{Error, Failure, Result, ask, call},
-    handle::{Close, Handle, body, broken, closed, give, of, of_some, take},
-    options::Options,
+    handle::{Close, Handle, body, broken, closed, give, of, take},
+    options::{Options, given},
     owned::{Names, NamesBody},
     status::{AMBO_OK, Status},
 };
@@ -107,10 +107,7 @@ pub unsafe extern "C" fn ambo_open(
     call(error, || {
         let database = Out::new("database", database)?;
         let path = name("the path", path)?;
-        let options = match of_some(options)? {
-            Some(options) => options.0.lock().map_err(broken)?.clone(),
-            None => ambo_face::Options::new(),
-        };
+        let options = given(options)?;
         let opened = ambo_face::open(path, &options)?;
         database.set(give(DatabaseBody(Arc::new(Base::new(opened)))));
         Ok(AMBO_OK)

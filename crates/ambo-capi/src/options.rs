@@ -4,8 +4,8 @@ use std::{ffi::c_char, sync::Mutex};
 
 use crate::{
     c::name,
-    error::{self, Error, call, free},
-    handle::{Handle, body, broken, give, of},
+    error::{self, Error, Result, call, free},
+    handle::{Handle, body, broken, give, of, of_some},
     status::{AMBO_OK, Status},
 };
 
@@ -18,6 +18,14 @@ body!(OptionsBody, "options", b"ambooptn");
 /// page_size, log_compression, keep_log_bytes, background_merge, lock_timeout, plugin_directory, key_file, key_environment and
 /// passphrase_environment; and of SQL memory_bytes, threads and default_storage.
 pub type Options = Handle<OptionsBody>;
+
+/// What was given, or the defaults.
+pub(crate) fn given(options: *const Options) -> Result<ambo_face::Options> {
+    match of_some(options)? {
+        Some(options) => Ok(options.0.lock().map_err(broken)?.clone()),
+        None => Ok(ambo_face::Options::new()),
+    }
+}
 
 /// The defaults.
 #[unsafe(no_mangle)]

@@ -1,6 +1,7 @@
 //! What all faces of Ambo to other languages share, in plain Rust: so that they behave alike, and are tested once.
 //!
 //! * [`open`]: databases by their paths, each open once in a process, however many have it ([`Opened`]).
+//! * [`restore`], [`verify_backup`]: backups that nobody has open.
 //! * [`Options`]: how a database is opened, by names and texts.
 //! * [`Error`]: what went wrong as classes that languages have exceptions for, with SQLSTATE and place.
 //! * [`Column`] and [`Cell`]: values of Arrow's arrays, whatever they are stored as.
@@ -10,6 +11,7 @@
 //!
 //! Without the feature `sql`, which is on by default, nothing of SQL and of Arrow is there.
 
+mod backup;
 #[cfg(feature = "sql")]
 mod cell;
 mod error;
@@ -21,6 +23,7 @@ mod options;
 mod registry;
 mod storage;
 
+pub use backup::{restore, verify_backup};
 #[cfg(feature = "sql")]
 pub use cell::{Cell, Column};
 pub use error::{Class, Error, Parts, Place, Result, caught};

@@ -96,10 +96,10 @@ static void backups(ambo_table *table, ambo_database *database, const char *path
     done(ambo_backup(database, backup, &report, &error), &error);
     HOLDS(report.moment == moment && report.page_bytes > 0);
     put(table, NULL, "later", "");
-    done(ambo_verify_backup(backup, &problems, &error), &error);
+    done(ambo_verify_backup(backup, NULL, &problems, &error), &error);
     HOLDS(ambo_names_count(problems) == 0);
     ambo_names_free(&problems);
-    done(ambo_restore(backup, restored, NULL, &error), &error);
+    done(ambo_restore(backup, restored, NULL, NULL, &error), &error);
     done(ambo_open(restored, NULL, &again, &error), &error);
     done(ambo_key_value(again, "towns", &of_again, &error), &error);
     HOLDS(count(of_again, NULL) + 1 == count(table, NULL));
@@ -109,7 +109,7 @@ static void backups(ambo_table *table, ambo_database *database, const char *path
     ambo_table_free(&of_again);
     ambo_close(&again);
     fails(AMBO_REQUEST, ambo_backup(database, restored, NULL, &error), &error);
-    HOLDS(AMBO_IS_ERROR(ambo_verify_backup("/dev/null/none", &problems, &error)) && problems == NULL);
+    HOLDS(AMBO_IS_ERROR(ambo_verify_backup("/dev/null/none", NULL, &problems, &error)) && problems == NULL);
     ambo_error_free(&error);
     fails(AMBO_MISUSE, ambo_backup(database, NULL, NULL, &error), &error);
 }
