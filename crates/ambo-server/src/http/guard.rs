@@ -103,9 +103,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Logins {
     fn known(&self, header: &[u8; 32]) -> Option<Known> {
         let known = locked(&self.known).get(header).cloned();
-        #[cfg(feature = "flight")]
-        let known = known.or_else(|| self.issued.get(header));
-        known
+        known.or_else(|| self.issued(header))
+    }
+
+    #[cfg(feature = "flight")]
+    fn issued(&self, header: &[u8; 32]) -> Option<Known> {
+        self.issued.get(header)
+    }
+
+    #[cfg(not(feature = "flight"))]
+    fn issued(&self, _: &[u8; 32]) -> Option<Known> {
+        None
     }
 
     fn keep(&self, header: [u8; 32], who: Known) {
