@@ -1,8 +1,8 @@
 //! Measures what encryption costs, and how evenly writers go.
 //!
-//! `cargo run --release -p ambo-engine --example encryption [-- ROWS]`. Rows of 12 + 500 bytes are put one by one by one thread with the log
-//! on and no sync, while memtables are flushed behind; then compacted; then read in random order with a cache that has a tenth of them, and
-//! scanned. Plain and encrypted databases take turns; each line is the best of three runs but for the waits, which are the worst.
+//! `cargo run --release -p ambo-engine --example encryption [-- ROWS]`. Rows of 12 + 500 bytes are put one by one by one thread with the
+//! log on and no sync, while memtables are flushed behind; then compacted; then read in random order with a cache that has a tenth of
+//! them, and scanned. Plain and encrypted databases take turns; each line is the best of three runs but for the waits, which are the worst.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 

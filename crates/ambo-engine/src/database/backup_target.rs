@@ -4,9 +4,9 @@
 //!
 //! 1. It is *locked*, as a database that is opened for writing.
 //! 2. It is *marked*, if it is new: from then on a directory without `pages` is known as a backup that is not whole (`backup_mark`).
-//! 3. Of an encrypted database it gets a copy of the file of keys (`encryption`), with which what is there of an earlier backup is read, too.
-//!    Segments are linked or copied, those that are there already left out. None is ever edited, and none has the name of another, so they
-//!    lie side by side with those of the backup before. A copy has another name until it is durable. The directory is synced.
+//! 3. Of an encrypted database it gets a copy of the file of keys (`encryption`), with which what is there of an earlier backup is read,
+//!    too. Segments are linked or copied, those that are there already left out. None is ever edited, and none has the name of another, so
+//!    they lie side by side with those of the backup before. A copy has another name until it is durable. The directory is synced.
 //! 4. The pages are written to a file of another name and synced; it is renamed to `pages` and the directory is synced. That is the moment
 //!    at which the new backup counts.
 //! 5. Segments that it does not have are removed.

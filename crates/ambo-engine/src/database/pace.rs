@@ -75,7 +75,7 @@ mod tests {
             if frozen == 0 && active >= BUDGET / 4 {
                 (frozen, active, began) = (active, 0, now);
             }
-            let flush = (frozen > 0).then(|| Flush { bytes: frozen, age: now - began });
+            let flush = (frozen > 0).then_some(Flush { bytes: frozen, age: now - began });
             let wait = PUT as f64 * Load { budget: BUDGET, used: active + frozen, flush }.pace(speed);
             met.longest_wait = met.longest_wait.max(wait);
             now += PUT_SECONDS + wait;

@@ -52,7 +52,7 @@ fn fill(engine: &Arc<Engine>) -> Vec<TableId> {
         writer.finish().unwrap();
         load.finish().unwrap();
     };
-    let text = |id: i64| Datum::Utf8(format!("{MARKER} {id}").into());
+    let text = |id: i64| Datum::Utf8(format!("{MARKER} {id}"));
     load(segments, &(0..400).map(|id| vec![Datum::I64(id), text(id)]).collect::<Vec<_>>());
     // Eight letters of it are a number.
     let number = i64::from_le_bytes(MARKER.as_bytes()[..8].try_into().unwrap());
