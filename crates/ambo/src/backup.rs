@@ -61,8 +61,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if the database is not encrypted. After an error of the disk the key is the one before or the
-    /// new one.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the database is not encrypted. After an error of the disk the key is the one before or
+    /// the new one.
     pub fn set_key(&self, key: impl Into<KeySource>) -> Result<()> {
         self.engine().set_key(&key.into())
     }

@@ -74,8 +74,8 @@ impl Options {
         self
     }
 
-    /// The key of an encrypted database, wherever it comes from. A database that is created with a key is encrypted: pages, segments, the log
-    /// and backups, by AES-256-GCM. One that is there already is encrypted by being [restored](Options::restore) with a key.
+    /// The key of an encrypted database, wherever it comes from. A database that is created with a key is encrypted: pages, segments, the
+    /// log and backups, by AES-256-GCM. One that is there already is encrypted by being [restored](Options::restore) with a key.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;

@@ -1,9 +1,9 @@
 //! How quickly writers may go while memtables are flushed: a law of a few figures, without clock or lock.
 //!
-//! A flush of what is frozen takes as long as its bytes, at the speed of the flushes before. Until it ends, writers share what is left of the
-//! budget: so many bytes in so many seconds. When two thirds of that time are over, the end may as well be half as far away as the flush is
-//! old: from there on what is left is used ever more slowly, and never used up. So a flush that takes longer than was thought slows writers
-//! down, and does not stop them.
+//! A flush of what is frozen takes as long as its bytes, at the speed of the flushes before. Until it ends, writers share what is left of
+//! the budget: so many bytes in so many seconds. When two thirds of that time are over, the end may as well be half as far away as the
+//! flush is old: from there on what is left is used ever more slowly, and never used up. So a flush that takes longer than was thought
+//! slows writers down, and does not stop them.
 //!
 //! In the long run a flush takes over what was written during the one before, in the time that this took: writers go at the speed of the
 //! flush, and evenly.

@@ -92,8 +92,8 @@ pub trait File: Send + Sync + Debug {
     fn copy_from(&self, source: &dyn File, offset: u64, len: u64) -> io::Result<()> {
         copy_through_memory(self, source, offset, len)
     }
-    /// Writes the bytes of `[offset, offset + len)`, which are there, once more as they are on the disk: after a failed sync that makes them
-    /// durable with the next one, and a crash meanwhile leaves them.
+    /// Writes the bytes of `[offset, offset + len)`, which are there, once more as they are on the disk: after a failed sync that makes
+    /// them durable with the next one, and a crash meanwhile leaves them.
     fn write_again(&self, offset: u64, len: u64) -> io::Result<()> {
         let mut bytes = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?];
         self.read_at(&mut bytes, offset)?;

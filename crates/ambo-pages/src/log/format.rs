@@ -43,8 +43,8 @@
 //! than an eighth.
 //!
 //! In an encrypted database every group is sealed: what would be stored otherwise is encrypted, and 40 bytes follow it, which are among the
-//! stored bytes (`docs/formats/encryption.md`). Bound to it are the header's bytes from 8 to 56. The checksum is of what is sealed, so where
-//! the log ends is known without a key.
+//! stored bytes (`docs/formats/encryption.md`). Bound to it are the header's bytes from 8 to 56. The checksum is of what is sealed, so
+//! where the log ends is known without a key.
 
 use ambo_types::id::{Lsn, Timestamp};
 

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::io::{Disk, File, Lock, OpenMode};
 
-/// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it, which
-/// are sealed by groups; the lock, the mark of a backup and the file of keys, which hold no data.
+/// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it,
+/// which are sealed by groups; the lock, the mark of a backup and the file of keys, which hold no data.
 #[derive(Debug)]
 pub struct SealedDisk {
     inner: Arc<dyn Disk>,

@@ -1,11 +1,11 @@
 //! A sealed file: units of 4 KiB, each followed by its trailer; the last may be shorter.
 //!
-//! A unit is bound to its number, so none can take the place of another of the file. Sealed units of zeros alone, as a hole or reserved space
-//! has them, were never written, and read as zeros; no trailer is zero, for generations begin at 1.
+//! A unit is bound to its number, so none can take the place of another of the file. Sealed units of zeros alone, as a hole or reserved
+//! space has them, were never written, and read as zeros; no trailer is zero, for generations begin at 1.
 //!
-//! What is written in whole units never touches the bytes of another unit: pages are. A write or cut in the middle of a unit seals that unit
-//! anew, so after a crash all of the unit may be lost. REQUIRES: what is durable in a file is only edited in whole units. To seal the same bytes
-//! again is to write other ones, so what counts is never written over with itself but by [`File::write_again`].
+//! What is written in whole units never touches the bytes of another unit: pages are. A write or cut in the middle of a unit seals that
+//! unit anew, so after a crash all of the unit may be lost. REQUIRES: what is durable in a file is only edited in whole units. To seal the
+//! same bytes again is to write other ones, so what counts is never written over with itself but by [`File::write_again`].
 
 use std::{cell::RefCell, io, sync::Arc};
 

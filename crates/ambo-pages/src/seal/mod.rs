@@ -7,8 +7,8 @@
 //!
 //! * The user's **key** ([`Key`]) wraps the data keys, and nothing else; a new one only rewrites the file `keys` ([`key_file`]).
 //! * **Data keys** are random, numbered by *generation*. What is written is sealed under the last generation.
-//! * A **stream** is what one opened file seals under one derived key: HKDF-SHA256 of the data key, salted with the stream's 12 random bytes,
-//!   for the kind of file. Each file that is opened for writing begins its own stream.
+//! * A **stream** is what one opened file seals under one derived key: HKDF-SHA256 of the data key, salted with the stream's 12 random
+//!   bytes, for the kind of file. Each file that is opened for writing begins its own stream.
 //!
 //! # No nonce is used twice under one key
 //!

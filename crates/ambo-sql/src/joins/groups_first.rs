@@ -6,8 +6,8 @@
 //! aggregation, VLDB 1995.)
 //!
 //! The join may be of any multiplicity: what is equal in the key finds the same rows. It has to be an inner one by columns of the large
-//! side, which alone the aggregates are about (`parts.rs`). What takes different values only (`DISTINCT`) is grouped by them, too, and stays
-//! as it is. Joins below joins are gone through in the same way.
+//! side, which alone the aggregates are about (`parts.rs`). What takes different values only (`DISTINCT`) is grouped by them, too, and
+//! stays as it is. Joins below joins are gone through in the same way.
 
 use std::sync::Arc;
 
