@@ -182,6 +182,8 @@ impl Kernel for Test<'_> {
 pub struct KeySetBuilder {
     /// Chunks by the integer of their first bit, divided by their size.
     chunks: HashMap<i64, Box<[u64; CHUNK_WORDS]>>,
+    /// How many integers were added, some perhaps more than once.
+    added: u64,
     is_too_wide: bool,
 }
 
@@ -197,6 +199,7 @@ impl KeySetBuilder {
         let mut rest = keys;
         while let Some(first) = rest.first().filter(|_| !self.is_too_wide) {
             let number = first.div_euclid(CHUNK as i64);
+            let before = self.chunks.len();
             let chunk = self.chunks.entry(number).or_insert_with(|| Box::new([0; CHUNK_WORDS]));
             let end = rest.iter().position(|key| key.div_euclid(CHUNK as i64) != number);
             let (of_chunk, other) = rest.split_at(end.unwrap_or(rest.len()));
@@ -204,10 +207,11 @@ impl KeySetBuilder {
                 let place = key.rem_euclid(CHUNK as i64) as usize;
                 chunk[place / 64] |= 1 << (place % 64);
             }
+            self.added += of_chunk.len() as u64;
             rest = other;
             // So many chunks that are not full are not worth their memory: neither is the set.
-            if self.chunks.len() as u64 > RANGE_MAX / CHUNK as u64 && self.keys() * RANGE_SHARE < self.bits()
-            {
+            let is_many = self.chunks.len() > before && self.chunks.len() as u64 > RANGE_MAX / CHUNK as u64;
+            if is_many && self.added.saturating_mul(RANGE_SHARE) < self.bits() {
                 (self.is_too_wide, self.chunks) = (true, HashMap::new());
             }
         }
