@@ -5,7 +5,7 @@
 //!
 //! (Bitmaps as join filters: Graefe, Query evaluation techniques for large databases, ACM Computing Surveys 1993, §6.2.)
 
-use std::collections::HashMap;
+use rapidhash::RapidHashMap;
 
 use super::{
     Block, Mask, VECTOR,
@@ -181,7 +181,7 @@ impl Kernel for Test<'_> {
 #[derive(Debug, Default)]
 pub struct KeySetBuilder {
     /// Chunks by the integer of their first bit, divided by their size.
-    chunks: HashMap<i64, Box<[u64; CHUNK_WORDS]>>,
+    chunks: RapidHashMap<i64, Box<[u64; CHUNK_WORDS]>>,
     /// How many integers were added, some perhaps more than once.
     added: u64,
     is_too_wide: bool,
@@ -212,7 +212,7 @@ impl KeySetBuilder {
             // So many chunks that are not full are not worth their memory: neither is the set.
             let is_many = self.chunks.len() > before && self.chunks.len() as u64 > RANGE_MAX / CHUNK as u64;
             if is_many && self.added.saturating_mul(RANGE_SHARE) < self.bits() {
-                (self.is_too_wide, self.chunks) = (true, HashMap::new());
+                (self.is_too_wide, self.chunks) = (true, RapidHashMap::default());
             }
         }
     }
