@@ -326,8 +326,7 @@ class Reflection:
             index = {"name": first.index_name, "column_names": names, "unique": not first.non_unique}
             if None in names:
                 index["expressions"] = [name or row.column_name[1:-1] for name, row in zip(names, columns, strict=True)]
-            if first.index_type != "ordered":
-                index["dialect_options"] = {"ambo_using": first.index_type}
+            index["dialect_options"] = {} if first.index_type == "ordered" else {"ambo_using": first.index_type}
             return index
 
         def of(_name: str, rows: list[Any]) -> Any:

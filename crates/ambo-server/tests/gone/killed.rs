@@ -122,7 +122,7 @@ const STATES: [Does; 14] = [
             client.send(&message(b'H', b""));
             client.until(b's');
         },
-        "active",
+        "idle",
     ),
     (
         "with a write that waits for Sync",
