@@ -69,7 +69,6 @@ fn in_stages(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
             return Ok(None);
         }
     }
-    // The groups of a row that comes from no row at all, which a set without columns has, are NULL, and counts are 0.
     let groups = LogicalPlanBuilder::from(input.clone()).aggregate(keys.clone(), parts.first())?;
     // All columns of the sets, and the number of the set.
     let places: Vec<usize> = (0..=keys.len()).collect();

@@ -100,7 +100,7 @@ impl Predicates {
         let dynamic = self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut());
         let mut checks: Vec<_> =
             self.constant.iter_mut().chain(dynamic).filter(|check| check.is_worth_it()).collect();
-        let rank = |check: &Check| (check.is_last, if check.is_last { 0.0 } else { check.share() });
+        let rank = |check: &Check| (check.is_last, if check.is_last { 0.0 } else { check.tally.share() });
         checks.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal));
         checks
     }
@@ -119,15 +119,15 @@ impl Predicates {
     pub(super) fn all_filters(&mut self, ask: &Ask<'_>) -> Result<Vec<UnitFilter>> {
         let mut filters = self.filters(ask)?;
         let sets = self.dynamic.iter().flat_map(|dynamic| &dynamic.sets);
-        filters.extend(sets.filter(|set| set.is_worth_it()).map(|set| set.filter.clone()));
+        filters.extend(sets.filter(|set| set.tally.is_worth_it()).map(|set| set.filter.clone()));
         Ok(filters)
     }
 
     /// Leaves out the rows of a unit that do not fit. Returns whether any is left.
     pub(super) fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
         let sets = self.dynamic.iter_mut().flat_map(|dynamic| &mut dynamic.sets);
-        let mut sets: Vec<_> = sets.filter(|set| set.is_worth_it()).collect();
-        sets.sort_by(|a, b| a.share().partial_cmp(&b.share()).unwrap_or(Ordering::Equal));
+        let mut sets: Vec<_> = sets.filter(|set| set.tally.is_worth_it()).collect();
+        sets.sort_by(|a, b| a.tally.share().partial_cmp(&b.tally.share()).unwrap_or(Ordering::Equal));
         for set in sets {
             if !set.narrow(unit)? {
                 return Ok(false);
@@ -251,29 +251,44 @@ fn key_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
 /// A question about one column that a join found.
 struct SetCheck {
     filter: UnitFilter,
-    tried: usize,
-    left: usize,
+    tally: Tally,
 }
 
 impl SetCheck {
     fn new(filter: UnitFilter) -> Self {
-        Self { filter, tried: 0, left: 0 }
-    }
-
-    fn share(&self) -> f64 {
-        self.left as f64 / self.tried.max(1) as f64
-    }
-
-    fn is_worth_it(&self) -> bool {
-        self.tried < TRIED || self.share() < WORTH_IT
+        Self { filter, tally: Tally::default() }
     }
 
     /// Leaves out the rows of a unit that the other side of the join has not. Returns whether any is left.
     fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
-        self.tried += unit.rows();
+        let tried = unit.rows();
         let is_left = unit.narrow(&self.filter).map_err(outer)?;
-        self.left += if is_left { unit.rows() } else { 0 };
+        self.tally.add(tried, if is_left { unit.rows() } else { 0 });
         Ok(is_left)
+    }
+}
+
+/// What a filter did so far.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    tried: usize,
+    left: usize,
+}
+
+impl Tally {
+    fn add(&mut self, tried: usize, left: usize) {
+        self.tried += tried;
+        self.left += left;
+    }
+
+    /// The share of rows that fitted; zero before any was tried.
+    fn share(self) -> f64 {
+        self.left as f64 / self.tried.max(1) as f64
+    }
+
+    /// Whether it is not known yet, or leaves out enough, to be asked where it need not be.
+    fn is_worth_it(self) -> bool {
+        self.tried < TRIED || self.share() < WORTH_IT
     }
 }
 
@@ -312,8 +327,7 @@ struct Check {
     /// Whether rows that do not fit may be handed out.
     can_be_left: bool,
     is_last: bool,
-    tried: usize,
-    left: usize,
+    tally: Tally,
 }
 
 impl Check {
@@ -328,16 +342,11 @@ impl Check {
         };
         let expr = expr.clone().transform_up(own)?.data;
         let schema = Arc::new(schema.project(&columns)?);
-        Ok(Self { expr, columns, schema, can_be_left: false, is_last: false, tried: 0, left: 0 })
-    }
-
-    /// The share of rows that fitted so far; zero before any was tried.
-    fn share(&self) -> f64 {
-        self.left as f64 / self.tried.max(1) as f64
+        Ok(Self { expr, columns, schema, can_be_left: false, is_last: false, tally: Tally::default() })
     }
 
     fn is_worth_it(&self) -> bool {
-        !self.can_be_left || self.tried < TRIED || self.share() < WORTH_IT
+        !self.can_be_left || self.tally.is_worth_it()
     }
 
     /// Which rows fit; `None` if all do.
@@ -351,8 +360,7 @@ impl Check {
             None => answers.values().clone(),
         };
         let left = kept.count_set_bits();
-        self.tried += rows;
-        self.left += left;
+        self.tally.add(rows, left);
         Ok((left < rows).then_some(kept))
     }
 }
