@@ -19,6 +19,7 @@ use crate::{
     planner::{Planner, result_schema},
     rows::plain_schema,
     statement::{Parts, is_show, writes},
+    walk::each_expr,
 };
 
 /// What a statement takes and returns.
@@ -222,7 +223,7 @@ fn describe_values(
         let is_parameter =
             |expr: &Expr| matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
         !is_parameter(value)
-            && ast::visit_expressions(value, |expr| match is_parameter(expr) {
+            && each_expr(value, |expr| match is_parameter(expr) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })

@@ -69,6 +69,7 @@ mod times;
 mod user_types;
 mod value;
 mod wait;
+mod walk;
 mod window;
 mod yielding;
 

@@ -41,13 +41,13 @@ mod words;
 use std::ops::Range;
 
 use datafusion::sql::sqlparser::{
-    ast::{self, AlterColumnOperation, AlterTableOperation, Ident, ObjectName, VisitMut},
+    ast::{self, AlterColumnOperation, AlterTableOperation, Ident, ObjectName},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer},
 };
 
-use crate::{Error, Result, names};
+use crate::{Error, Result, names, walk::WalkMut};
 pub(crate) use asof::ASOF;
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
@@ -280,7 +280,7 @@ fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
 }
 
 /// What is done with each tree: it is made flat, its columns get names and its parameters numbers. Returns the names of parameters.
-fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<Vec<String>> {
+fn finish(tree: &mut impl WalkMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<Vec<String>> {
     depth::flatten(tree)?;
     empty_lists::refuse(tree)?;
     name_columns(tree, parser, tokens);

@@ -97,6 +97,7 @@ use crate::{
     statement::{SETTINGS, setting},
     times::Zone,
     wait::Interrupter,
+    walk::{Walk, WalkMut},
 };
 
 use alike::{are_alike, is_about_names, mark_beside_orders, mark_beside_wildcards, name_alike};
@@ -306,13 +307,13 @@ impl<'a> Planner<'a> {
         Ok(stack::with_enough(|| beside_doubles_in_plan(planned()?))?)
     }
 
-    fn as_meant<T: ast::Visit + ast::VisitMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
+    fn as_meant<T: Walk + WalkMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
         pg_catalog::as_meant(tree, self.session.postgres.is_some());
         self.as_meant_within(tree, params, 0)
     }
 
     /// `depth`: within how many queries that are looked at by themselves this one is.
-    fn as_meant_within<T: ast::Visit + ast::VisitMut>(
+    fn as_meant_within<T: Walk + WalkMut>(
         &self,
         tree: &mut T,
         params: &[ScalarValue],

@@ -4,15 +4,17 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, Visit, VisitMut, Visitor, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Query, Visitor, VisitorMut};
 
 use super::{
     Kind, Named,
     names::{has_relation, localize, parts},
 };
-use crate::{Connection, Error, Result, names::about_object};
+use crate::{
+    Connection, Error, Result,
+    names::about_object,
+    walk::{Walk, WalkMut},
+};
 
 impl Connection {
     /// Whether a query names a temporary table or view.
@@ -40,7 +42,7 @@ impl Connection {
     pub(super) fn bind(&self, query: &mut Query, home: usize, view: &Named) -> Result<()> {
         let with = with_names(query);
         let mut binding = Binding { connection: self, home, view, with };
-        match query.visit(&mut binding) {
+        match query.walk_mut(&mut binding) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }
@@ -58,7 +60,7 @@ fn relations(query: &Query) -> Vec<ObjectName> {
         }
     }
     let mut found = Relations(Vec::new());
-    let _ = query.visit(&mut found);
+    let _ = query.walk(&mut found);
     // Names of more parts than tables have are no concern here: the planner says what is wrong.
     found.0.retain(|name| parts(name).is_ok_and(|parts| parts.len() <= 3));
     found.0
@@ -76,7 +78,7 @@ fn with_names(query: &Query) -> Vec<String> {
         }
     }
     let mut found = With(Vec::new());
-    let _ = query.visit(&mut found);
+    let _ = query.walk(&mut found);
     found.0
 }
 

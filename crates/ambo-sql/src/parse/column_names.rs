@@ -15,8 +15,8 @@ use std::{
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, Expr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor,
-        VisitorMut, helpers::attached_token::AttachedToken,
+        self, Expr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, Visitor, VisitorMut,
+        helpers::attached_token::AttachedToken,
     },
     keywords::Keyword,
     parser::Parser,
@@ -25,9 +25,11 @@ use datafusion::sql::sqlparser::{
 
 use super::{depth::flatten, parameters::written};
 
+use crate::walk::{Walk, WalkMut};
+
 /// Names the columns of a statement, or of a query, that the parser read from these of its tokens.
-pub(super) fn name_columns(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) {
-    let _ = tree.visit(&mut Naming { parser, tokens, values: HashSet::new(), starts: OnceCell::new() });
+pub(super) fn name_columns(tree: &mut impl WalkMut, parser: &Parser<'_>, tokens: Range<usize>) {
+    let _ = tree.walk_mut(&mut Naming { parser, tokens, values: HashSet::new(), starts: OnceCell::new() });
 }
 
 struct Naming<'p> {
@@ -189,7 +191,7 @@ fn has_columns(expr: &Expr) -> bool {
             }
         }
     }
-    Visit::visit(expr, &mut Finding).is_break()
+    expr.walk(&mut Finding).is_break()
 }
 
 fn is_column(expr: &Expr) -> bool {

@@ -11,12 +11,12 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
-    ast::{BinaryOperator, Expr, Query, SetExpr, Value, VisitMut, VisitorMut},
+    ast::{BinaryOperator, Expr, Query, SetExpr, Value, VisitorMut},
     keywords::Keyword,
     tokenizer::{Token, TokenWithSpan},
 };
 
-use crate::{Error, ErrorKind, Result, stack};
+use crate::{Error, ErrorKind, Result, stack, walk::WalkMut};
 
 /// How many operators may be within one another.
 const DEPTH: usize = 1_000;
@@ -91,8 +91,8 @@ pub(super) fn bound(tokens: &[TokenWithSpan]) -> usize {
 ///
 /// # Errors
 /// [`ErrorKind::Syntax`] if the tree is too deep even so.
-pub(super) fn flatten(tree: &mut impl VisitMut) -> Result<()> {
-    match tree.visit(&mut Flat { depth: 0 }) {
+pub(super) fn flatten(tree: &mut impl WalkMut) -> Result<()> {
+    match tree.walk_mut(&mut Flat { depth: 0 }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

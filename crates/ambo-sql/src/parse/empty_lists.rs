@@ -2,17 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, Value, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, Value, VisitorMut};
 
 use super::each_select;
-use crate::{Error, Result};
+use crate::{Error, Result, walk::WalkMut};
 
 /// Refuses a SELECT without columns: rows of nothing are of no use, and mostly a name was forgotten. EXISTS asks for no columns.
 ///
 /// # Errors
 /// A list is empty, at its SELECT.
-pub(super) fn refuse(tree: &mut impl VisitMut) -> Result<()> {
-    match tree.visit(&mut Refusal) {
+pub(super) fn refuse(tree: &mut impl WalkMut) -> Result<()> {
+    match tree.walk_mut(&mut Refusal) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

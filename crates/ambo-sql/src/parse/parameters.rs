@@ -7,12 +7,12 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
-    ast::{DataType, Ident, ObjectName, Value, ValueWithSpan, VisitMut, VisitorMut},
+    ast::{DataType, Ident, ObjectName, Value, ValueWithSpan, VisitorMut},
     keywords::Keyword,
     tokenizer::{Token, TokenWithSpan},
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, walk::WalkMut};
 
 /// Says `$name` for `:name` where a value may stand: behind an operator, a comma, an opening bracket, or one of the words that values
 /// follow. Elsewhere a colon has other meanings: `a[1:n]`, `{'a':b}`, `name:value`.
@@ -143,7 +143,7 @@ pub(super) fn written(name: &str) -> Option<String> {
 }
 
 /// Says `$1` for the first `?`, and so on. Returns the names of those that have names.
-pub(super) fn say_numbers(tree: &mut impl VisitMut) -> Vec<String> {
+pub(super) fn say_numbers(tree: &mut impl WalkMut) -> Vec<String> {
     struct Numbers(Vec<String>);
     impl VisitorMut for Numbers {
         type Break = ();
@@ -165,7 +165,7 @@ pub(super) fn say_numbers(tree: &mut impl VisitMut) -> Vec<String> {
         }
     }
     let mut numbers = Numbers(Vec::new());
-    let _ = tree.visit(&mut numbers);
+    let _ = tree.walk_mut(&mut numbers);
     numbers.0
 }
 

@@ -4,13 +4,15 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Join, JoinOperator, Query, TableFactor, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Join, JoinOperator, Query, TableFactor, VisitorMut};
 
 use super::each_select;
 
+use crate::walk::WalkMut;
+
 /// Says the side of all of them.
-pub(super) fn say_sides(tree: &mut impl VisitMut) {
-    let _ = tree.visit(&mut Sides);
+pub(super) fn say_sides(tree: &mut impl WalkMut) {
+    let _ = tree.walk_mut(&mut Sides);
 }
 
 struct Sides;

@@ -7,15 +7,18 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, TableAlias, TableAliasColumnDef, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Ident, Query, TableAlias, TableAliasColumnDef, TableFactor, Visitor, VisitorMut,
 };
 
 use super::each_select;
-use crate::names::ident;
+use crate::{
+    names::ident,
+    walk::{Walk, WalkMut},
+};
 
 /// Names the columns of `range` and `generate_series` in FROM, where the statement does not.
-pub(super) fn name_series(tree: &mut impl VisitMut) {
-    let _ = tree.visit(&mut Naming);
+pub(super) fn name_series(tree: &mut impl WalkMut) {
+    let _ = tree.walk_mut(&mut Naming);
 }
 
 struct Naming;
@@ -47,7 +50,7 @@ impl VisitorMut for Naming {
             }
         });
         if !named.is_empty() {
-            let _ = query.visit(&mut Renaming { named, is_alone, queries: 0 });
+            let _ = query.walk_mut(&mut Renaming { named, is_alone, queries: 0 });
         }
         ControlFlow::Continue(())
     }
@@ -171,5 +174,5 @@ fn asks_for_value(query: &Query) -> bool {
             }
         }
     }
-    query.visit(&mut Asks).is_break()
+    query.walk(&mut Asks).is_break()
 }

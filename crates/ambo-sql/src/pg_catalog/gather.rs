@@ -24,6 +24,7 @@ use crate::{
     sequences,
     statement::length_limit,
     value,
+    walk::each_expr,
 };
 
 /// The first number of what users create.
@@ -682,9 +683,9 @@ fn name_of(index: &Index) -> &str {
 
 /// Whether an expression names a column.
 fn names(expression: &datafusion::sql::sqlparser::ast::Expr, column: &str) -> bool {
-    use datafusion::sql::sqlparser::ast::{Expr, visit_expressions};
+    use datafusion::sql::sqlparser::ast::Expr;
     use std::ops::ControlFlow;
-    let found = visit_expressions(expression, |expr| match expr {
+    let found = each_expr(expression, |expr| match expr {
         Expr::Identifier(name) if crate::names::ident(name) == column => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });

@@ -4,13 +4,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, AccessExpr, CastKind, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Statement,
-        Value,
+        AccessExpr, CastKind, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Statement, Value,
     },
     tokenizer::Span,
 };
 
-use crate::names::ident;
+use crate::{names::ident, walk::each_expr};
 
 /// What PostgreSQL makes of a column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub struct PostgresColumn {
 /// PostgreSQL's numbers of the types of parameters that are cast to one which the engine has by another name: each with its place.
 pub(crate) fn parameters_of(statement: &Statement) -> Vec<(usize, u32)> {
     let mut all = Vec::new();
-    let _ = ast::visit_expressions(statement, |expr| {
+    let _ = each_expr(statement, |expr| {
         if let Expr::Cast { expr, data_type, .. } = expr
             && let Expr::Value(value) = expr.as_ref()
             && let Value::Placeholder(name) = &value.value

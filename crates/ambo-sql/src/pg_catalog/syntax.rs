@@ -12,14 +12,14 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     self, AccessExpr, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
-    SelectItem, SetExpr, Subscript, TableFactor, Value, VisitMut, VisitorMut,
+    SelectItem, SetExpr, Subscript, TableFactor, Value, VisitorMut,
 };
 
-use crate::{names::ident, parse::parse_query};
+use crate::{names::ident, parse::parse_query, walk::WalkMut};
 
 /// Writes a tree so. For a client of PostgreSQL, what it asks of its session is meant as that has it.
-pub(crate) fn as_meant(tree: &mut impl VisitMut, is_client: bool) {
-    let _ = tree.visit(&mut Meant { is_client });
+pub(crate) fn as_meant(tree: &mut impl WalkMut, is_client: bool) {
+    let _ = tree.walk_mut(&mut Meant { is_client });
 }
 
 struct Meant {

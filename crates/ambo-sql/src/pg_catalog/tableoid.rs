@@ -3,12 +3,10 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Select, SelectItem, TableFactor, Value, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Select, SelectItem, TableFactor, Value};
 
 use super::{shape::CATALOG, syntax::plain};
-use crate::names::ident;
+use crate::{names::ident, walk::each_expr_mut};
 
 const TABLEOID: &str = "tableoid";
 
@@ -29,7 +27,7 @@ pub(super) fn say(select: &mut Select) {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::new(TABLEOID) };
         }
     }
-    let _ = visit_expressions_mut(select, |expr| {
+    let _ = each_expr_mut(select, |expr| {
         if let Some(oid) = number(expr, &known) {
             *expr = Expr::value(Value::Number(oid.to_string(), false));
         }

@@ -15,7 +15,7 @@ use datafusion::{
     common::tree_node::TreeNode,
     logical_expr::{LogicalPlan, ScalarUDF},
     sql::sqlparser::{
-        ast::{self, Expr, OrderByKind, SelectItem, VisitMut, VisitorMut, visit_expressions},
+        ast::{self, Expr, OrderByKind, SelectItem, VisitorMut},
         parser::Parser,
     },
 };
@@ -24,7 +24,14 @@ use super::{
     given_orders::is_column,
     rewrite::{MARK, each_select_list, marked, without_parentheses},
 };
-use crate::{Error, Result, identity::identity, names::ident, optimizer::ASOF_CONDITION, parse::DIALECT};
+use crate::{
+    Error, Result,
+    identity::identity,
+    names::ident,
+    optimizer::ASOF_CONDITION,
+    parse::DIALECT,
+    walk::{WalkMut, each_expr},
+};
 
 /// Whether the planner refused a statement for two columns of one name.
 pub(super) fn is_about_names(error: &Error) -> bool {
@@ -44,9 +51,9 @@ pub(super) fn are_alike(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// Gives names to what the planner calls alike. Returns whether there is something of that kind.
-pub(super) fn name_alike(tree: &mut impl VisitMut) -> bool {
+pub(super) fn name_alike(tree: &mut impl WalkMut) -> bool {
     let mut naming = Naming { is_changed: false };
-    let _ = tree.visit(&mut naming);
+    let _ = tree.walk_mut(&mut naming);
     naming.is_changed
 }
 
@@ -107,9 +114,9 @@ fn name_columns(items: &mut [SelectItem]) {
 }
 
 /// Gives marks to columns that stand beside a `*`, which may have columns of their names. Returns whether there is one.
-pub(super) fn mark_beside_wildcards(tree: &mut impl VisitMut) -> bool {
+pub(super) fn mark_beside_wildcards(tree: &mut impl WalkMut) -> bool {
     let mut marking = Marking { is_changed: false };
-    let _ = tree.visit(&mut marking);
+    let _ = tree.walk_mut(&mut marking);
     marking.is_changed
 }
 
@@ -151,9 +158,9 @@ impl Marking {
 
 /// Gives marks to what a list names as a column of a table that the rows are put in order by: `SELECT a AS b … ORDER BY t.b`. Returns
 /// whether there is one.
-pub(super) fn mark_beside_orders(tree: &mut impl VisitMut) -> bool {
+pub(super) fn mark_beside_orders(tree: &mut impl WalkMut) -> bool {
     let mut ordering = Ordering { is_changed: false };
-    let _ = tree.visit(&mut ordering);
+    let _ = tree.walk_mut(&mut ordering);
     ordering.is_changed
 }
 
@@ -170,7 +177,7 @@ impl VisitorMut for Ordering {
         };
         let mut columns = Vec::new();
         for order in by {
-            let _ = visit_expressions(&order.expr, |expr| {
+            let _ = each_expr(&order.expr, |expr| {
                 if let Expr::CompoundIdentifier(parts) = expr {
                     columns.extend(parts.last().map(ident));
                 }

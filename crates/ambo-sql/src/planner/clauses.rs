@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr, Statement, Visit, Visitor,
+    self, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr, Statement, Visitor,
 };
 
 use super::ask::Ask;
-use crate::parse::each_select;
+use crate::{parse::each_select, walk::Walk};
 
 /// Whether there is a GROUP BY in a statement.
 pub(super) fn has_groups(statement: &Statement) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn has_groups(statement: &Statement) -> bool {
             }
         }
     }
-    Visit::visit(statement, &mut Groups).is_break()
+    statement.walk(&mut Groups).is_break()
 }
 
 /// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.

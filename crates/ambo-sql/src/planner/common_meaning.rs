@@ -4,10 +4,10 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, Expr, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{self, Expr, Ident, VisitorMut};
 
 use super::using::Known;
-use crate::{names::ident, parse::each_select};
+use crate::{names::ident, parse::each_select, walk::WalkMut};
 
 /// A column in common.
 pub(super) struct Meant {
@@ -54,9 +54,9 @@ impl<'k> Meaning<'k> {
         self.of.retain(|meant| !is_other(&meant.name));
     }
 
-    pub(super) fn say(&mut self, tree: &mut impl VisitMut) {
+    pub(super) fn say(&mut self, tree: &mut impl WalkMut) {
         if !self.of.is_empty() {
-            let _ = tree.visit(self);
+            let _ = tree.walk_mut(self);
         }
     }
 

@@ -6,12 +6,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitMut,
-    VisitorMut,
+    self, Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
 };
 
 use super::trees;
-use crate::names::ident;
+use crate::{names::ident, walk::WalkMut};
 
 /// Says what DISTINCT ON means in another order.
 pub(super) fn say_first_rows(query: &mut Query) {
@@ -75,6 +74,6 @@ fn meant(expr: &Expr, select: &Select) -> Option<Expr> {
         }
     }
     let mut meant = expr.clone();
-    let _ = VisitMut::visit(&mut meant, &mut Aliases(select));
+    let _ = meant.walk_mut(&mut Aliases(select));
     Some(meant)
 }

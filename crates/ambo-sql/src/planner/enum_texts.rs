@@ -9,19 +9,19 @@ use arrow::datatypes::DataType;
 use datafusion::{
     common::Result,
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
-    sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, VisitMut, VisitorMut},
+    sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, VisitorMut},
 };
 
 use super::patterns::call;
-use crate::{Error, logical::is_enum, names::written, nested::nested_texts};
+use crate::{Error, logical::is_enum, names::written, nested::nested_texts, walk::WalkMut};
 
 /// The function that makes a text of an enum, and leaves everything else as it is.
 const TEXT: &str = "enum_text";
 
 /// Writes the arguments of functions that an error about enums names as texts. Returns whether there are some that were not.
-pub(super) fn say_texts(tree: &mut impl VisitMut, error: &Error) -> bool {
+pub(super) fn say_texts(tree: &mut impl WalkMut, error: &Error) -> bool {
     let mut texts = Texts { message: error.message(), has_changed: false };
-    let ControlFlow::Continue(()) = tree.visit(&mut texts);
+    let ControlFlow::Continue(()) = tree.walk_mut(&mut texts);
     texts.has_changed
 }
 

@@ -8,7 +8,7 @@ mod read;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, Ident, ObjectName, TableFactor,
-    TableFunctionArgs, UnaryOperator, Value, VisitMut,
+    TableFunctionArgs, UnaryOperator, Value,
 };
 
 use super::trees;
@@ -16,6 +16,7 @@ use crate::{
     Error, Result,
     names::{about, ident},
     statement::table_alias,
+    walk::WalkMut,
 };
 pub(super) use read::is_file_function;
 #[cfg(test)]
@@ -31,7 +32,7 @@ const WRITTEN: &str = "\u{1}files";
 ///
 /// # Errors
 /// An option that is given in a manner that is not meant, or twice.
-pub(super) fn say_files(tree: &mut impl VisitMut) -> Result<()> {
+pub(super) fn say_files(tree: &mut impl WalkMut) -> Result<()> {
     trees::each_table_factor(tree, say)
 }
 

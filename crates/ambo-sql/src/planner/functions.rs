@@ -8,7 +8,7 @@ use std::{collections::HashMap, ops::ControlFlow, sync::LazyLock};
 use datafusion::sql::sqlparser::{
     ast::{
         BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-        FunctionArguments, Value, VisitMut, VisitorMut,
+        FunctionArguments, Value, VisitorMut,
     },
     parser::Parser,
 };
@@ -23,6 +23,7 @@ use super::{
 use crate::{
     names::{ident, written},
     parse::DIALECT,
+    walk::WalkMut,
 };
 
 /// The operator's name among the meanings. It is a double, whatever its operands are, so that `2 ^ -1` is one half.
@@ -427,7 +428,7 @@ fn said(name: &str, arguments: Vec<Expr>, function: Option<&Function>) -> Option
             .collect()
     });
     let mut meaning = PARSED.get(&(name, arguments.len()))?.clone();
-    let _ = meaning.visit(&mut Meant { function, arguments });
+    let _ = meaning.walk_mut(&mut Meant { function, arguments });
     Some(Expr::Nested(Box::new(meaning)))
 }
 

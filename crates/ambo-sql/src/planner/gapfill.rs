@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use arrow::datatypes::DataType;
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, Function, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SetExpr, TableFactor, Value, Visitor, VisitorMut,
 };
 
 use super::{
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Error, Result,
     names::{ident, written},
+    walk::{Walk, WalkMut},
 };
 
 /// What it is called.
@@ -31,7 +32,7 @@ const GAPFILL: &str = "time_bucket_gapfill";
 ///
 /// # Errors
 /// There are no bounds, or it stands where there are no groups.
-pub(super) fn say_gaps(tree: &mut (impl Visit + VisitMut), ask: &Ask<'_>) -> Result<()> {
+pub(super) fn say_gaps(tree: &mut (impl Walk + WalkMut), ask: &Ask<'_>) -> Result<()> {
     struct Saying<'a>(&'a Ask<'a>);
     impl VisitorMut for Saying<'_> {
         type Break = Error;
@@ -42,13 +43,13 @@ pub(super) fn say_gaps(tree: &mut (impl Visit + VisitMut), ask: &Ask<'_>) -> Res
     if !has_gaps(&*tree) {
         return Ok(());
     }
-    match VisitMut::visit(tree, &mut Saying(ask)) {
+    match tree.walk_mut(&mut Saying(ask)) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
-fn has_gaps(tree: &impl Visit) -> bool {
+fn has_gaps(tree: &impl Walk) -> bool {
     struct Finding;
     impl Visitor for Finding {
         type Break = ();
@@ -59,7 +60,7 @@ fn has_gaps(tree: &impl Visit) -> bool {
             }
         }
     }
-    tree.visit(&mut Finding).is_break()
+    tree.walk(&mut Finding).is_break()
 }
 
 /// The call, if an expression is one.
@@ -182,7 +183,7 @@ impl<'a> Filling<'a> {
     /// An expression of the list over the rows that are filled.
     fn outside(&mut self, expr: &Expr) -> Expr {
         let mut expr = expr.clone();
-        let _ = VisitMut::visit(&mut expr, &mut Outside(self));
+        let _ = expr.walk_mut(&mut Outside(self));
         expr
     }
 
@@ -239,7 +240,7 @@ impl<'a> Filling<'a> {
             }
         };
         let mut made = trees::expr(&text);
-        let _ = VisitMut::visit(&mut made, &mut InPlace { name: VALUE, by: of });
+        let _ = made.walk_mut(&mut InPlace { name: VALUE, by: of });
         Expr::Nested(Box::new(made))
     }
 
@@ -284,7 +285,7 @@ impl<'a> Filling<'a> {
         );
         let mut query = trees::query(&text);
         for (name, by) in [(WIDTH, &self.width), (START, &self.start), (FINISH, &self.finish)] {
-            let _ = VisitMut::visit(&mut query, &mut InPlace { name, by });
+            let _ = query.walk_mut(&mut InPlace { name, by });
         }
         if let Some(with) = &mut query.with {
             *with.cte_tables[0].query.body = SetExpr::Select(Box::new(made));
@@ -400,7 +401,7 @@ fn has_aggregate(expr: &Expr, ask: &Ask<'_>) -> bool {
             }
         }
     }
-    expr.visit(&mut Finding(ask)).is_break()
+    expr.walk(&mut Finding(ask)).is_break()
 }
 
 /// Where buckets begin and end.

@@ -2,14 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, TypedString, Value, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, TypedString, Value};
 
 use super::{patterns::call, trees};
 use crate::{
     functions::{is_wild_path, of_structure},
     parse::parse_expression,
+    walk::each_expr_mut,
 };
 
 /// What one of these forms means.
@@ -76,7 +75,7 @@ pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
         return Some(call("error", vec![trees::text(&what)]));
     };
     let text = Expr::Nested(Box::new(trees::cast_to_text(json.clone())));
-    let _ = visit_expressions_mut(&mut made, |expr| {
+    let _ = each_expr_mut(&mut made, |expr| {
         if matches!(expr, Expr::Identifier(name) if name.value == JSON[1..JSON.len() - 1]) {
             *expr = text.clone();
         }

@@ -3,17 +3,21 @@
 use std::{collections::HashMap, ops::ControlFlow};
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, Spanned, Subscript, Value, Visit, VisitMut,
-    Visitor, VisitorMut, visit_expressions, visit_expressions_mut,
+    AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, Spanned, Subscript, Value, Visitor,
+    VisitorMut,
 };
 
 use super::{patterns::call, rewrite::marked};
-use crate::{Error, Result, names::ident};
+use crate::{
+    Error, Result,
+    names::ident,
+    walk::{Walk, WalkMut, each_expr, each_expr_mut},
+};
 
 /// Says that `x.name` is a field, and `[x]` a function.
 pub(super) fn say_fields(lambda: &mut LambdaFunction) {
     let names = lambda.params.iter().map(|param| ident(&param.name)).collect();
-    let _ = VisitMut::visit(&mut lambda.body, &mut Fields { names });
+    let _ = lambda.body.walk_mut(&mut Fields { names });
 }
 
 struct Fields {
@@ -64,7 +68,7 @@ pub(super) fn invoked(mut arguments: Vec<Expr>) -> Option<Expr> {
         return None;
     }
     let computes = |value: &Expr| {
-        let found = visit_expressions(value, |part| match part {
+        let found = each_expr(value, |part| match part {
             Expr::Function(_) | Expr::Subquery(_) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
@@ -72,7 +76,7 @@ pub(super) fn invoked(mut arguments: Vec<Expr>) -> Option<Expr> {
     };
     let mut body = *lambda.body;
     let mut uses = vec![0; names.len()];
-    let _ = visit_expressions_mut(&mut body, |expr| {
+    let _ = each_expr_mut(&mut body, |expr| {
         if let Expr::Identifier(name) = expr
             && let Some(nth) = names.iter().position(|known| *known == ident(name))
         {
@@ -97,7 +101,7 @@ pub(super) fn name_apart(lambda: &mut LambdaFunction, nth: usize) {
         names.insert(ident(&param.name), own.clone());
         param.name = own;
     }
-    let _ = VisitMut::visit(&mut lambda.body, &mut Names(names));
+    let _ = lambda.body.walk_mut(&mut Names(names));
 }
 
 struct Names(HashMap<String, Ident>);
@@ -129,7 +133,7 @@ pub(super) fn refuse_unnest(lambda: &LambdaFunction) -> Result<()> {
             }
         }
     }
-    let ControlFlow::Break(found) = Visit::visit(&lambda.body, &mut Unnest) else { return Ok(()) };
+    let ControlFlow::Break(found) = lambda.body.walk(&mut Unnest) else { return Ok(()) };
     let start = found.span().start;
     let error =
         Error::invalid("unnest() makes rows, and stands in a lambda, which makes one value of an element");

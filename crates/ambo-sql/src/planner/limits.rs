@@ -5,13 +5,13 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, LimitClause, Query, TableFactor, Value, Visit, Visitor, With};
+use datafusion::sql::sqlparser::ast::{Expr, LimitClause, Query, TableFactor, Value, Visitor, With};
 
 use super::{
     ask::Ask,
     trees::{self, arguments},
 };
-use crate::{Error, Result, names::written, parse::PERCENT};
+use crate::{Error, Result, names::written, parse::PERCENT, walk::Walk};
 
 /// Says them as numbers.
 pub(super) fn say_limits(query: &mut Query, with: Option<&With>, ask: &Ask<'_>) -> Result<()> {
@@ -72,7 +72,7 @@ fn has_query(expr: &Expr) -> bool {
             ControlFlow::Break(())
         }
     }
-    Visit::visit(expr, &mut Queries).is_break()
+    expr.walk(&mut Queries).is_break()
 }
 
 /// The value of an expression, as a text; `None` if it is NULL.

@@ -7,7 +7,7 @@ use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 use ambo::{Definitions, Object, qualify};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, TableAlias,
-    TableFactor, VisitMut, VisitorMut,
+    TableFactor, VisitorMut,
 };
 
 use super::own::names_column;
@@ -16,6 +16,7 @@ use crate::{
     names::{about_object, ident, object, shown, split},
     parse::{Body, Function, parse_function},
     stack,
+    walk::WalkMut,
 };
 
 /// Functions that call functions that call functions: more are not written out.
@@ -25,12 +26,8 @@ const DEPTH_MAX: usize = 32;
 ///
 /// # Errors
 /// A call does not give what the function takes, or a function calls itself.
-pub(super) fn write_out(
-    tree: &mut impl VisitMut,
-    known: &Known,
-    definitions: &Definitions<'_>,
-) -> Result<()> {
-    result(tree.visit(&mut WriteOut { known, definitions, depth: 0 }))
+pub(super) fn write_out(tree: &mut impl WalkMut, known: &Known, definitions: &Definitions<'_>) -> Result<()> {
+    result(tree.walk_mut(&mut WriteOut { known, definitions, depth: 0 }))
 }
 
 fn result(flow: ControlFlow<Error>) -> Result<()> {
@@ -83,12 +80,12 @@ impl WriteOut<'_> {
         let mut fill = Fill { values: names.zip(given).collect() };
         let mut inner = WriteOut { depth: self.depth + 1, ..*self };
         let ControlFlow::Continue(()) = match &mut function.body {
-            Body::Value(expr) => expr.visit(&mut fill),
-            Body::Rows(query) => query.visit(&mut fill),
+            Body::Value(expr) => expr.walk_mut(&mut fill),
+            Body::Rows(query) => query.walk_mut(&mut fill),
         };
         result(match &mut function.body {
-            Body::Value(expr) => expr.visit(&mut inner),
-            Body::Rows(query) => query.visit(&mut inner),
+            Body::Value(expr) => expr.walk_mut(&mut inner),
+            Body::Rows(query) => query.walk_mut(&mut inner),
         })
     }
 

@@ -12,22 +12,26 @@ use std::{
 use datafusion::{
     execution::SessionStateDefaults,
     logical_expr::{ScalarUDF, Volatility},
-    sql::sqlparser::ast::{self, Expr, Select, Visit, VisitMut, Visitor, VisitorMut},
+    sql::sqlparser::ast::{self, Expr, Select, Visitor, VisitorMut},
 };
 
 use super::alike::named;
-use crate::{names::object, parse::each_select};
+use crate::{
+    names::object,
+    parse::each_select,
+    walk::{Walk, WalkMut},
+};
 
 /// Marks what a query mentions again. To be done when functions are what they mean.
 pub(super) fn tell_apart_mentions(query: &mut ast::Query) {
     each_select(&mut query.body, &mut |select: &mut Select| {
-        if Visit::visit(select, &mut Volatile).is_continue() {
+        if select.walk(&mut Volatile).is_continue() {
             return;
         }
         let mut marking = Marking { queries: 0, seen: Vec::new() };
-        let _ = VisitMut::visit(&mut select.projection, &mut marking);
-        let _ = VisitMut::visit(&mut select.having, &mut marking);
-        let _ = VisitMut::visit(&mut select.qualify, &mut marking);
+        let _ = select.projection.walk_mut(&mut marking);
+        let _ = select.having.walk_mut(&mut marking);
+        let _ = select.qualify.walk_mut(&mut marking);
     });
 }
 
@@ -58,7 +62,7 @@ impl Visitor for Volatile {
 }
 
 fn has_volatile(expr: &Expr) -> bool {
-    Visit::visit(expr, &mut Volatile).is_break()
+    expr.walk(&mut Volatile).is_break()
 }
 
 /// Whether it is computed of several rows, so that the planner looks for another of its kind.
@@ -98,7 +102,7 @@ impl VisitorMut for Marking {
             let is_known = self.seen.contains(expr);
             self.seen.push(expr.clone());
             if is_known {
-                let _ = VisitMut::visit(expr, &mut First { mark: format!("mention {}", self.seen.len()) });
+                let _ = expr.walk_mut(&mut First { mark: format!("mention {}", self.seen.len()) });
             }
         }
         ControlFlow::Continue(())

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Select, SetExpr,
-    VisitMut, VisitorMut, WindowSpec, WindowType,
+    VisitorMut, WindowSpec, WindowType,
 };
 
 use super::own::has_own;
@@ -19,6 +19,7 @@ use crate::{
     Error, Result,
     names::{about, ident},
     parse::{EXCLUDE, each_select, excluded},
+    walk::WalkMut,
 };
 
 /// Writes out the windows of a query. Those of queries within it are their own.
@@ -41,7 +42,7 @@ fn in_select(select: &mut Select, order_by: Option<&mut OrderByKind>) -> Result<
     for NamedWindowDefinition(name, is) in std::mem::take(&mut select.named_window) {
         windows.define(&name, is)?;
     }
-    let _ = VisitMut::visit(&mut select.projection, &mut windows);
+    let _ = select.projection.walk_mut(&mut windows);
     if windows.error.is_none()
         && let Some(selection) = &select.selection
         && has_own(selection, |expr| matches!(expr, Expr::Function(function) if function.over.is_some()))
@@ -49,12 +50,12 @@ fn in_select(select: &mut Select, order_by: Option<&mut OrderByKind>) -> Result<
         return Err(Error::invalid("a window function stands in WHERE, which chooses the rows that windows are over")
             .with_hint("QUALIFY chooses among rows by window functions: SELECT … FROM t QUALIFY rank() OVER (ORDER BY a) = 1"));
     }
-    let _ = VisitMut::visit(&mut select.qualify, &mut windows);
+    let _ = select.qualify.walk_mut(&mut windows);
     if let Some(Distinct::On(exprs)) = &mut select.distinct {
-        let _ = VisitMut::visit(exprs, &mut windows);
+        let _ = exprs.walk_mut(&mut windows);
     }
     if let Some(OrderByKind::Expressions(by)) = order_by {
-        let _ = VisitMut::visit(by, &mut windows);
+        let _ = by.walk_mut(&mut windows);
     }
     windows.error.map_or(Ok(()), Err)
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use datafusion::sql::sqlparser::{
-    ast::{self, Cte, Ident, ObjectName, SetExpr, TableFactor, Visit, Visitor, With},
+    ast::{self, Cte, Ident, ObjectName, SetExpr, TableFactor, Visitor, With},
     parser::Parser,
 };
 
@@ -19,6 +19,7 @@ use crate::{
     names::{ident, object},
     optimizer::ONCE,
     parse::DIALECT,
+    walk::Walk,
 };
 
 /// Marks those of a query. To be done when those within it are marked.
@@ -53,7 +54,7 @@ fn varies(query: &ast::Query) -> bool {
             if is_limited { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
-    Visit::visit(query, &mut Volatile).is_break() || Visit::visit(query, &mut Limited).is_break()
+    query.walk(&mut Volatile).is_break() || query.walk(&mut Limited).is_break()
 }
 
 /// Counts tables of some names.
@@ -73,7 +74,7 @@ impl Visitor for Tables<'_> {
 
 fn names(query: &ast::Query, names: &[String]) -> bool {
     let mut tables = Tables { names, count: 0 };
-    let _ = Visit::visit(query, &mut tables);
+    let _ = query.walk(&mut tables);
     tables.count > 0
 }
 
@@ -82,10 +83,10 @@ fn names(query: &ast::Query, names: &[String]) -> bool {
 fn mentions(with: &With, nth: usize, query: &ast::Query) -> usize {
     let names = [ident(&with.cte_tables[nth].alias.name)];
     let mut tables = Tables { names: &names, count: 0 };
-    let _ = Visit::visit(query, &mut tables);
+    let _ = query.walk(&mut tables);
     for (later, table) in with.cte_tables.iter().enumerate().skip(nth + 1) {
         let before = tables.count;
-        let _ = Visit::visit(&table.query, &mut tables);
+        let _ = table.query.walk(&mut tables);
         let recurses = || with.recursive && matches!(*table.query.body, SetExpr::SetOperation { .. });
         if tables.count > before && tables.count < 2 && (recurses() || mentions(with, later, query) > 1) {
             tables.count += 1;

@@ -4,8 +4,10 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, FunctionArgumentClause, FunctionArguments, NamedWindowExpr, OrderByExpr, OrderByKind,
-    OrderByOptions, VisitMut, VisitorMut, WindowType,
+    OrderByOptions, VisitorMut, WindowType,
 };
+
+use crate::walk::WalkMut;
 
 /// Where NULLs stand in an order that does not say.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -57,9 +59,9 @@ impl NullOrder {
 }
 
 /// Has each order of a tree say what it is.
-pub(super) fn say_defaults(tree: &mut impl VisitMut, default: DefaultOrder) {
+pub(super) fn say_defaults(tree: &mut impl WalkMut, default: DefaultOrder) {
     if default != DefaultOrder::default() {
-        let _ = tree.visit(&mut Say(default));
+        let _ = tree.walk_mut(&mut Say(default));
     }
 }
 

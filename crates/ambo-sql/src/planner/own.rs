@@ -2,22 +2,24 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, Expr, Query, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Expr, Query, Visitor};
+
+use crate::walk::{Walk, each_expr};
 
 /// Looks at the expressions of a tree that are in no query within it, the outer ones first, until `look` breaks.
-pub(super) fn each_own<B>(tree: &impl Visit, look: impl FnMut(&Expr) -> ControlFlow<B>) -> ControlFlow<B> {
-    tree.visit(&mut Own { queries: 0, look, broken: std::marker::PhantomData })
+pub(super) fn each_own<B>(tree: &impl Walk, look: impl FnMut(&Expr) -> ControlFlow<B>) -> ControlFlow<B> {
+    tree.walk(&mut Own { queries: 0, look, broken: std::marker::PhantomData })
 }
 
 /// Whether an expression of a tree that is in no query within it is such.
-pub(super) fn has_own(tree: &impl Visit, is_such: impl Fn(&Expr) -> bool) -> bool {
+pub(super) fn has_own(tree: &impl Walk, is_such: impl Fn(&Expr) -> bool) -> bool {
     each_own(tree, |expr| if is_such(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         .is_break()
 }
 
 /// Whether a tree names a column, of queries within it, too.
-pub(super) fn names_column(tree: &impl Visit) -> bool {
-    let found = ast::visit_expressions(tree, |expr| match expr {
+pub(super) fn names_column(tree: &impl Walk) -> bool {
+    let found = each_expr(tree, |expr| match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });

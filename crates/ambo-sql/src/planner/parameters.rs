@@ -8,8 +8,10 @@ use datafusion::{
     sql::{planner::PlannerContext, sqlparser::ast},
 };
 
+use crate::walk::Walk;
+
 /// How many parameters a statement has. All of them have numbers.
-pub(crate) fn count_parameters(statement: &impl ast::Visit) -> usize {
+pub(crate) fn count_parameters(statement: &impl Walk) -> usize {
     struct Greatest(usize);
     impl ast::Visitor for Greatest {
         type Break = ();
@@ -23,7 +25,7 @@ pub(crate) fn count_parameters(statement: &impl ast::Visit) -> usize {
         }
     }
     let mut greatest = Greatest(0);
-    let _ = statement.visit(&mut greatest);
+    let _ = statement.walk(&mut greatest);
     greatest.0
 }
 

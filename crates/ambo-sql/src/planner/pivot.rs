@@ -7,8 +7,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, GroupByExpr, Select, SelectItem, SetExpr, TableWithJoins, Visit, VisitMut, Visitor,
-    VisitorMut, With,
+    self, Expr, GroupByExpr, Select, SelectItem, SetExpr, TableWithJoins, Visitor, VisitorMut, With,
 };
 
 use super::{
@@ -20,6 +19,7 @@ use crate::{
     Error, Result,
     names::{ident, written},
     parse::{ON, PIVOT, VALUES},
+    walk::{Walk, WalkMut},
 };
 
 /// A statement with more columns is a mistake.
@@ -76,7 +76,7 @@ pub(super) fn say_pivot(select: &mut Select, with: Option<&With>, ask: &Ask<'_>)
                 (false, Some(label)) => format!("{name}_{label}"),
             };
             if !turned.is_empty() {
-                let _ = VisitMut::visit(&mut aggregate, &mut Filtering { condition, ask });
+                let _ = aggregate.walk_mut(&mut Filtering { condition, ask });
             }
             projection.push(named(aggregate, &name));
         }
@@ -98,7 +98,7 @@ fn aggregates_of(items: &[SelectItem], ask: &Ask<'_>) -> Result<Vec<(Expr, Optio
             SelectItem::ExprWithAlias { expr, alias } => (expr, Some(ident(alias))),
             _ => return Err(Error::invalid(format!("{one} is no aggregate of a PIVOT"))),
         };
-        if Visit::visit(expr, &mut Finding { ask }).is_continue() {
+        if expr.walk(&mut Finding { ask }).is_continue() {
             return Err(Error::invalid(format!("{expr} is no aggregate"))
                 .with_hint("USING has what is computed of several rows: sum(x), max(x)"));
         }
@@ -156,7 +156,7 @@ pub(super) fn unnamed_columns<'e>(
     let mut naming =
         Naming { known: all.iter().map(|(_, name)| name.to_lowercase()).collect(), named: Vec::new() };
     exprs.for_each(|expr| {
-        let _ = Visit::visit(expr, &mut naming);
+        let _ = expr.walk(&mut naming);
     });
     let rest = all.into_iter().filter(|(_, name)| !naming.named.contains(&name.to_lowercase()));
     Ok(rest.map(|(expr, _)| expr).collect())

@@ -6,10 +6,7 @@ use std::{
 };
 
 use ambo::{Definitions, Object, ObjectKind, Table};
-use datafusion::{
-    common::TableReference,
-    sql::sqlparser::ast::{ObjectName, VisitMut},
-};
+use datafusion::{common::TableReference, sql::sqlparser::ast::ObjectName};
 
 use super::{Planner, macros, tables::find_table};
 use crate::{
@@ -18,6 +15,7 @@ use crate::{
     names::{ident, split},
     sequences::Sequences,
     user_types::UserTypes,
+    walk::WalkMut,
 };
 
 /// A sequence, and who gives its numbers.
@@ -176,7 +174,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Writes out the functions of users in a tree.
-    pub(super) fn write_out_functions(&self, tree: &mut impl VisitMut) -> Result<()> {
+    pub(super) fn write_out_functions(&self, tree: &mut impl WalkMut) -> Result<()> {
         let known = self.objects(ObjectKind::Function)?;
         if known.is_empty() {
             return Ok(());

@@ -3,8 +3,7 @@
 
 use datafusion::sql::sqlparser::{
     ast::{
-        Expr, FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableFactor, TableFunctionArgs,
-        Value, VisitMut,
+        Expr, FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableFactor, TableFunctionArgs, Value,
     },
     parser::Parser,
     tokenizer::Token,
@@ -16,13 +15,14 @@ use crate::{
     names::ident,
     parse::{DIALECT, parse_query},
     statement::{refuse_parameters, table_alias},
+    walk::WalkMut,
 };
 
 /// Writes out such functions in a tree.
 ///
 /// # Errors
 /// What is given is no query, or no name of a table.
-pub(super) fn say_queries(tree: &mut impl VisitMut) -> Result<()> {
+pub(super) fn say_queries(tree: &mut impl WalkMut) -> Result<()> {
     trees::each_table_factor(tree, say)
 }
 

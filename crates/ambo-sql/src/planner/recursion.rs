@@ -13,7 +13,7 @@ use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
 use datafusion::{
     common::DFSchemaRef,
     sql::sqlparser::{
-        ast::{self, Cte, Expr, Ident, ObjectName, SelectItem, SetExpr, SetOperator, Visit, Visitor, With},
+        ast::{self, Cte, Expr, Ident, ObjectName, SelectItem, SetExpr, SetOperator, Visitor, With},
         parser::Parser,
     },
 };
@@ -25,6 +25,7 @@ use crate::{
     optimizer::common_type,
     parse::DIALECT,
     times::rules,
+    walk::Walk,
 };
 
 /// The columns of a query; `None` if they cannot be told.
@@ -60,7 +61,7 @@ pub(super) fn is_recursive(table: &Cte) -> bool {
     let SetExpr::SetOperation { op: SetOperator::Union, right, .. } = table.query.body.as_ref() else {
         return false;
     };
-    right.visit(&mut Naming(ident(&table.alias.name))).is_break()
+    right.walk(&mut Naming(ident(&table.alias.name))).is_break()
 }
 
 struct Naming(String);

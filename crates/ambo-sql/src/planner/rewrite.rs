@@ -6,7 +6,7 @@ use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
     sql::sqlparser::ast::{
-        self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor, UnaryOperator, VisitMut, VisitorMut,
+        self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor, UnaryOperator, VisitorMut,
     },
 };
 
@@ -46,7 +46,7 @@ use super::{
     unpivot::say_unpivot,
     using::{Common, say_common_columns},
 };
-use crate::{Error, Result, functions::ATTEMPT, names::ident, parse::each_select};
+use crate::{Error, Result, functions::ATTEMPT, names::ident, parse::each_select, walk::WalkMut};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
@@ -95,7 +95,7 @@ pub(super) type IsScalar<'a> = dyn Fn(&str) -> bool + 'a;
 ///
 /// For what the planner would read over, or refuse in words of its own.
 pub(super) fn as_meant(
-    tree: &mut impl VisitMut,
+    tree: &mut impl WalkMut,
     known: &ColumnsOf<'_>,
     schema_of: &SchemaOf<'_>,
     is_scalar: &IsScalar<'_>,
@@ -103,7 +103,7 @@ pub(super) fn as_meant(
 ) -> Result<()> {
     let mut rewriting =
         Rewriting { known, schema_of, is_scalar, ask, scopes: Vec::new(), lambdas: 0, error: None };
-    let _ = tree.visit(&mut rewriting);
+    let _ = tree.walk_mut(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)?;
     say_rows(tree);
     Ok(())

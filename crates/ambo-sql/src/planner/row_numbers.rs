@@ -12,7 +12,7 @@ use datafusion::{
     logical_expr::TableSource,
     sql::sqlparser::ast::{
         ExcludeSelectItem, Expr, Ident, ObjectName, Query, Select, SelectItem,
-        SelectItemQualifiedWildcardKind, Statement, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+        SelectItemQualifiedWildcardKind, Statement, TableFactor, Visitor, VisitorMut,
     },
 };
 
@@ -28,6 +28,7 @@ use crate::{
     parse::each_select,
     statement::{TARGET, table_alias},
     table::{ROW_NUMBER, StoredTable},
+    walk::{Walk, WalkMut},
 };
 
 const ROWID: &str = "rowid";
@@ -41,9 +42,9 @@ pub(super) fn write_out(statement: &mut Statement, planner: &Planner<'_>) -> boo
         return false;
     }
     let mut with = HashSet::new();
-    let _ = Visit::visit(statement, &mut With(&mut with));
+    let _ = statement.walk(&mut With(&mut with));
     let mut numbering = Numbering { planner, with, is_changed: false };
-    let _ = VisitMut::visit(statement, &mut numbering);
+    let _ = statement.walk_mut(&mut numbering);
     numbering.is_changed
 }
 
@@ -79,7 +80,7 @@ impl Planner<'_> {
 }
 
 /// Whether `rowid` stands somewhere.
-fn names_it(tree: &impl Visit) -> bool {
+fn names_it(tree: &impl Walk) -> bool {
     struct Names;
     impl Visitor for Names {
         type Break = ();
@@ -95,7 +96,7 @@ fn names_it(tree: &impl Visit) -> bool {
             }
         }
     }
-    tree.visit(&mut Names).is_break()
+    tree.walk(&mut Names).is_break()
 }
 
 fn is_rowid(name: &Ident) -> bool {
@@ -141,7 +142,7 @@ impl Numbering<'_> {
         if let Some(target) = select.from.first().and_then(|tables| self.target(&tables.relation)) {
             let is_alone = matches!(&select.from[..], [only] if only.joins.is_empty());
             let mut columns = TargetColumns { target, is_alone, queries: 0, is_changed: false };
-            let _ = VisitMut::visit(select, &mut columns);
+            let _ = select.walk_mut(&mut columns);
             self.is_changed |= columns.is_changed;
             return;
         }

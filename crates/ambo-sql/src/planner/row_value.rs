@@ -14,17 +14,16 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, BinaryOperator as Op, CaseWhen, Expr, Value, VisitMut, VisitorMut,
-        helpers::attached_token::AttachedToken,
+        self, BinaryOperator as Op, CaseWhen, Expr, Value, VisitorMut, helpers::attached_token::AttachedToken,
     },
     parser::Parser,
 };
 
 use super::{patterns::call, pivot::listed};
-use crate::parse::DIALECT;
+use crate::{parse::DIALECT, walk::WalkMut};
 
 /// Rows that are values: `(a + 1, b)` is `row(a + 1, b)`. The planner takes those alone for values that begin with a name or a constant.
-pub(super) fn say_rows(tree: &mut impl VisitMut) {
+pub(super) fn say_rows(tree: &mut impl WalkMut) {
     struct Rows;
     impl VisitorMut for Rows {
         type Break = ();
@@ -41,7 +40,7 @@ pub(super) fn say_rows(tree: &mut impl VisitMut) {
             ControlFlow::Continue(())
         }
     }
-    let _ = tree.visit(&mut Rows);
+    let _ = tree.walk_mut(&mut Rows);
 }
 
 /// The same without rows; `None` if there are none.

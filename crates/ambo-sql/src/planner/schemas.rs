@@ -7,22 +7,23 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    TableFactor, Visitor, VisitorMut,
 };
 
 use super::{Planner, tables::has_relation};
 use crate::{
     Error, Result,
     names::{about, ident},
+    walk::{Walk, WalkMut, each_expr},
 };
 
 /// Has tables say all parts of their names, if that matters in a tree.
 ///
 /// # Errors
 /// A column is of two tables.
-pub(super) fn say_schemas<T: Visit + VisitMut>(tree: &mut T, planner: &Planner<'_>) -> Result<()> {
+pub(super) fn say_schemas<T: Walk + WalkMut>(tree: &mut T, planner: &Planner<'_>) -> Result<()> {
     let mut looking = Looking::default();
-    if let ControlFlow::Break(error) = Visit::visit(tree, &mut looking) {
+    if let ControlFlow::Break(error) = tree.walk(&mut looking) {
         return Err(error);
     }
     looking.refuse_strangers()?;
@@ -30,7 +31,7 @@ pub(super) fn say_schemas<T: Visit + VisitMut>(tree: &mut T, planner: &Planner<'
         return Ok(());
     }
     let mut saying = Saying { planner, with: looking.with };
-    match VisitMut::visit(tree, &mut saying) {
+    match tree.walk_mut(&mut saying) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -173,7 +174,7 @@ fn refuse_unclear(select: &Select, name: &str) -> ControlFlow<Error> {
             return ControlFlow::Break(unclear(one));
         }
     }
-    ast::visit_expressions(select, |expr| match expr {
+    each_expr(select, |expr| match expr {
         Expr::CompoundIdentifier(parts) if matches!(&parts[..], [table, _] if ident(table) == name) => {
             ControlFlow::Break(unclear(&parts[0]))
         }

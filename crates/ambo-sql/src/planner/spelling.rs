@@ -15,14 +15,18 @@ mod scope;
 
 use datafusion::sql::sqlparser::ast::{
     self, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query,
-    Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut, With,
+    Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, With,
 };
 
 use names::Names;
 use scope::{Found, Known, Scope, series};
 
 use super::{ask::Ask, mentions::Volatile, rewrite::tell_apart, trees};
-use crate::{Error, ErrorKind, Result, names::ident};
+use crate::{
+    Error, ErrorKind, Result,
+    names::ident,
+    walk::{Walk, WalkMut},
+};
 
 /// What the planner says of a table with more columns than names.
 const FEWER_NAMES: &str = "names given as column alias";
@@ -126,7 +130,7 @@ impl Spelling<'_> {
                 SelectItem::UnnamedExpr(expr) => self.expr(expr, &scopes, with, &aliases)?,
                 SelectItem::ExprWithAlias { expr, alias } => {
                     self.expr(expr, &scopes, with, &aliases)?;
-                    if Visit::visit(expr, &mut Volatile).is_continue() {
+                    if expr.walk(&mut Volatile).is_continue() {
                         aliases.push(Alias { name: ident(alias), expr: expr.clone() });
                     }
                 }
@@ -312,7 +316,7 @@ impl Spelling<'_> {
     ) -> Result<()> {
         let mut names =
             Names { spelling: self, scopes, with, aliases, queries: 0, variables: Vec::new(), error: None };
-        let _ = VisitMut::visit(expr, &mut names);
+        let _ = expr.walk_mut(&mut names);
         names.error.map_or(Ok(()), Err)
     }
 

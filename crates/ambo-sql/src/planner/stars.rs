@@ -11,7 +11,7 @@ use std::{convert::Infallible, ops::ControlFlow};
 
 use datafusion::sql::sqlparser::ast::{
     self, ExcludeSelectItem, Expr, Function, GroupByExpr, Ident, ObjectName, OrderByKind, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableWithJoins, VisitMut, WildcardAdditionalOptions, With,
+    SelectItemQualifiedWildcardKind, TableWithJoins, WildcardAdditionalOptions, With,
 };
 
 use visitors::{Replacing, Unpacking, is_columns};
@@ -24,7 +24,7 @@ use super::{
     trees::{self, all_of},
     using::Common,
 };
-use crate::{Error, Result, names::ident, parse::UNPACKED};
+use crate::{Error, Result, names::ident, parse::UNPACKED, walk::WalkMut};
 
 /// Writes out what stands for several columns in a SELECT, and in the order of its rows.
 pub(super) fn write_out(
@@ -215,7 +215,7 @@ impl Stars<'_> {
         }
         let mut expr = expr.clone();
         let mut unpacking = Unpacking { stars: self, queries: 0, error: None };
-        let _ = VisitMut::visit(&mut expr, &mut unpacking);
+        let _ = expr.walk_mut(&mut unpacking);
         if let Some(error) = unpacking.error {
             return Err(error);
         }
@@ -246,7 +246,7 @@ impl Stars<'_> {
         let Some((_, columns)) = meant else { return Ok(Some(vec![(expr, of_all())])) };
         let one = |column: Column| {
             let mut expr = expr.clone();
-            let _ = VisitMut::visit(&mut expr, &mut Replacing { with: &column.expr, queries: 0 });
+            let _ = expr.walk_mut(&mut Replacing { with: &column.expr, queries: 0 });
             (expr, column)
         };
         Ok(Some(columns.into_iter().map(one).collect()))

@@ -3,9 +3,9 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use ambo::{Definitions, View};
-use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Visitor};
 
-use crate::{Error, ErrorKind, Result, names};
+use crate::{Error, ErrorKind, Result, names, walk::Walk};
 
 /// The stored table of a name: the one that has it, or else the one that has it but for large and small letters.
 ///
@@ -74,7 +74,7 @@ pub(super) fn alike(known: impl IntoIterator<Item = String>, name: &str) -> Resu
 }
 
 /// The tables that a query names, CTEs among them.
-pub(crate) fn tables_of(statement: &impl Visit) -> Vec<String> {
+pub(crate) fn tables_of(statement: &impl Walk) -> Vec<String> {
     struct Relations(Vec<String>);
     impl Visitor for Relations {
         type Break = ();
@@ -88,6 +88,6 @@ pub(crate) fn tables_of(statement: &impl Visit) -> Vec<String> {
         }
     }
     let mut relations = Relations(Vec::new());
-    let _ = statement.visit(&mut relations);
+    let _ = statement.walk(&mut relations);
     relations.0
 }

@@ -2,8 +2,7 @@
 
 use datafusion::sql::sqlparser::{
     ast::{
-        BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, TimezoneInfo, UnaryOperator,
-        Value, Visit,
+        BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, TimezoneInfo, UnaryOperator, Value,
     },
     parser::Parser,
 };
@@ -14,6 +13,7 @@ use crate::{
     names::written,
     parse::DIALECT,
     times::{IntervalUnits, Zone, canonical_interval},
+    walk::Walk,
 };
 
 /// `AT TIME ZONE`, EXTRACT and intervals as they are meant; `None` for another expression.
@@ -49,7 +49,7 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
 
 /// `date_part(['year', 'month'], moment)`: a struct of the fields, NULL of NULL.
 pub(super) fn fields_of(fields: &[Expr], moment: &Expr) -> Option<Expr> {
-    if Visit::visit(moment, &mut Volatile).is_break() {
+    if moment.walk(&mut Volatile).is_break() {
         return None;
     }
     let each = fields

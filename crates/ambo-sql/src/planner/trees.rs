@@ -5,19 +5,19 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::{
     ast::{
         self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SelectItem, SetExpr,
-        TableFactor, Value, VisitMut, VisitorMut,
+        TableFactor, Value, VisitorMut,
     },
     parser::Parser,
 };
 
-use crate::{Error, Result, parse::DIALECT};
+use crate::{Error, Result, parse::DIALECT, walk::WalkMut};
 
 /// Does something to each table of FROM, until that fails.
 ///
 /// # Errors
 /// That of what is done.
 pub(super) fn each_table_factor(
-    tree: &mut impl VisitMut,
+    tree: &mut impl WalkMut,
     act: fn(&mut TableFactor) -> Result<()>,
 ) -> Result<()> {
     struct Each(fn(&mut TableFactor) -> Result<()>);
@@ -31,7 +31,7 @@ pub(super) fn each_table_factor(
             }
         }
     }
-    match tree.visit(&mut Each(act)) {
+    match tree.walk_mut(&mut Each(act)) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }

@@ -6,13 +6,12 @@ use ambo::Datum;
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
-        self, Assignment, AssignmentTarget, Expr, Ident, ObjectName, SelectItem, SetExpr, Value, VisitMut,
-        VisitorMut,
+        self, Assignment, AssignmentTarget, Expr, Ident, ObjectName, SelectItem, SetExpr, Value, VisitorMut,
     },
 };
 
 use super::{generated, target::Target};
-use crate::{Error, Result, parse::parse_expression, value::stored_scalar};
+use crate::{Error, Result, parse::parse_expression, value::stored_scalar, walk::WalkMut};
 
 /// Columns, each once, and what they get. DEFAULT becomes a parameter with the default as its value.
 pub(super) fn assignments(
@@ -98,7 +97,7 @@ pub(super) fn or_default(target: &Target, place: usize, expr: Expr, params: &mut
 }
 
 /// Gives columns of the table, where they stand alone and outside of subqueries, its name: two tables have them.
-pub(super) fn qualify(target: &Target, tree: &mut impl VisitMut) {
+pub(super) fn qualify(target: &Target, tree: &mut impl WalkMut) {
     struct Qualify<'a>(&'a Target, usize);
     impl VisitorMut for Qualify<'_> {
         type Break = ();
@@ -125,5 +124,5 @@ pub(super) fn qualify(target: &Target, tree: &mut impl VisitMut) {
             ControlFlow::Continue(())
         }
     }
-    let _ = tree.visit(&mut Qualify(target, 0));
+    let _ = tree.walk_mut(&mut Qualify(target, 0));
 }

@@ -7,7 +7,7 @@ use ambo::{
 };
 use arrow::{array::RecordBatch, datatypes::Schema};
 use datafusion::sql::sqlparser::{
-    ast::{self, DataType, Expr, Ident, visit_expressions_mut},
+    ast::{self, DataType, Expr, Ident},
     parser::Parser,
 };
 
@@ -29,6 +29,7 @@ use crate::{
     planner::Planner,
     user_types::UserTypes,
     value::Values,
+    walk::each_expr_mut,
 };
 
 /// What becomes of a column.
@@ -49,7 +50,7 @@ impl Change<'_> {
         let mut made = using.clone();
         let value = parse_expression(&format!("CAST({value} AS {})", column_type_text(from)))?;
         let column = &from.name;
-        let _ = visit_expressions_mut(&mut made, |expr| {
+        let _ = each_expr_mut(&mut made, |expr| {
             if matches!(expr, Expr::Identifier(name) if ident(name) == *column) {
                 *expr = value.clone();
             }

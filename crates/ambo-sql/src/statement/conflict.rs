@@ -26,6 +26,7 @@ use crate::{
     names::{ident, last, quoted, written},
     parse::{conflict_expression, parse_expression},
     value::{self, Values},
+    walk::each_expr_mut,
 };
 
 /// What the new row is called in ON CONFLICT.
@@ -203,7 +204,7 @@ fn plain(mut expr: Expr) -> String {
     while let Expr::Nested(inner) = expr {
         expr = *inner;
     }
-    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+    let _ = each_expr_mut(&mut expr, |expr| {
         match expr {
             Expr::Identifier(name) => *name = ast::Ident::with_quote('"', ident(name)),
             Expr::Function(function) => {
@@ -285,7 +286,7 @@ fn mean_excluded(set: &mut [ast::Assignment]) {
         std::ops::ControlFlow::<()>::Continue(())
     };
     for assignment in set {
-        let _ = ast::visit_expressions_mut(&mut assignment.value, values);
+        let _ = each_expr_mut(&mut assignment.value, values);
     }
 }
 

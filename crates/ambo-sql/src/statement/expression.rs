@@ -13,7 +13,7 @@ use datafusion::{
     logical_expr::{Expr, ExprSchemable, Volatility},
     optimizer::simplify_expressions::{ExprSimplifier, SimplifyContext},
     physical_plan::PhysicalExpr,
-    sql::sqlparser::ast::{self, Visit, VisitMut, Visitor, VisitorMut},
+    sql::sqlparser::ast::{self, Visitor, VisitorMut},
 };
 
 use super::cast::{is_assignable, strict_cast};
@@ -30,6 +30,7 @@ use crate::{
         rules::{before, behind},
     },
     value::{field_of, value_at},
+    walk::{Walk, WalkMut},
 };
 
 /// The columns of a table as its checks see them.
@@ -53,14 +54,14 @@ pub(super) fn refuse_queries(expr: &ast::Expr, what: &str) -> Result<()> {
             }
         }
     }
-    match expr.visit(&mut Refusal) {
+    match expr.walk(&mut Refusal) {
         ControlFlow::Break(found) => Err(Error::invalid(format!("a {what} cannot have {found}"))),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
 /// Refuses parameters, in a query that is kept.
-pub(crate) fn refuse_parameters(tree: &impl Visit, what: &str) -> Result<()> {
+pub(crate) fn refuse_parameters(tree: &impl Walk, what: &str) -> Result<()> {
     struct Refusal;
     impl Visitor for Refusal {
         type Break = ();
@@ -71,7 +72,7 @@ pub(crate) fn refuse_parameters(tree: &impl Visit, what: &str) -> Result<()> {
             }
         }
     }
-    match tree.visit(&mut Refusal) {
+    match tree.walk(&mut Refusal) {
         ControlFlow::Break(()) => Err(Error::invalid(format!("a {what} cannot have a parameter"))),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -92,7 +93,7 @@ pub(super) fn unqualify(expr: &mut ast::Expr, table: &str) {
             ControlFlow::Continue(())
         }
     }
-    let _ = VisitMut::visit(expr, &mut Unqualify(last(table)));
+    let _ = expr.walk_mut(&mut Unqualify(last(table)));
 }
 
 /// Gives a column another name where an expression has it. Returns whether it had.
@@ -111,7 +112,7 @@ pub(super) fn rename(expr: &mut ast::Expr, from: &str, to: &str) -> bool {
         }
     }
     let mut renaming = Rename(from, to, false);
-    let _ = VisitMut::visit(expr, &mut renaming);
+    let _ = expr.walk_mut(&mut renaming);
     renaming.2
 }
 

@@ -2,21 +2,26 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use datafusion::sql::sqlparser::ast::{
-    self, Expr, GroupByExpr, LockType, SelectItem, SetExpr, Visit, Visitor,
-};
+use datafusion::sql::sqlparser::ast::{self, Expr, GroupByExpr, LockType, SelectItem, SetExpr, Visitor};
 
 use super::{
     returning::Written,
     target::{Read, Target},
 };
 use crate::{
-    Error, Result, connection::Work, hidden::is_hidden, names::written, planner::Planner, rights::Right,
-    value, value::Values,
+    Error, Result,
+    connection::Work,
+    hidden::is_hidden,
+    names::written,
+    planner::Planner,
+    rights::Right,
+    value,
+    value::Values,
+    walk::{Walk, each_expr},
 };
 
 /// How many queries of a statement ask for locks.
-pub(super) fn locking_queries(statement: &impl Visit) -> usize {
+pub(super) fn locking_queries(statement: &impl Walk) -> usize {
     struct Locks(usize);
     impl Visitor for Locks {
         type Break = ();
@@ -26,7 +31,7 @@ pub(super) fn locking_queries(statement: &impl Visit) -> usize {
         }
     }
     let mut locks = Locks(0);
-    let _ = statement.visit(&mut locks);
+    let _ = statement.walk(&mut locks);
     locks.0
 }
 
@@ -118,7 +123,7 @@ fn expand(target: &Target, item: &SelectItem, items: &mut Vec<SelectItem>) -> Re
 
 /// Functions of several rows are told by their names, and by OVER.
 fn refuse_aggregates(planner: &Planner<'_>, items: &[SelectItem]) -> Result<()> {
-    let found = ast::visit_expressions(&items.to_vec(), |expr| match expr {
+    let found = each_expr(&items.to_vec(), |expr| match expr {
         Expr::Function(function)
             if function.over.is_some()
                 || planner

@@ -10,7 +10,7 @@ use ambo::{CatalogEdit, Check, Column, TableChange, TableDefinition, arrow::colu
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::{
-        ast::{self, CastKind, DataType, Expr, Ident, SetExpr, Value, Visit, VisitMut, Visitor, VisitorMut},
+        ast::{self, CastKind, DataType, Expr, Ident, SetExpr, Value, Visitor, VisitorMut},
         parser::Parser,
     },
 };
@@ -31,6 +31,7 @@ use crate::{
     parse::{DIALECT, IMPLIED, parse_expression, parse_type},
     planner::Planner,
     value::part_of,
+    walk::{Walk, WalkMut},
 };
 
 /// What is said of a generated column.
@@ -84,7 +85,7 @@ fn mentions(expr: &Expr, names: &[String]) -> bool {
             }
         }
     }
-    expr.visit(&mut Mentions(names)).is_break()
+    expr.walk(&mut Mentions(names)).is_break()
 }
 
 /// Gives a column what it is computed of, and the table the check that says so.
@@ -152,7 +153,7 @@ fn write_out(expr: &mut Expr, table: &TableDefinition) -> Result<()> {
             ControlFlow::Continue(())
         }
     }
-    let _ = expr.visit(&mut WriteOut(known));
+    let _ = expr.walk_mut(&mut WriteOut(known));
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use arrow::{
 use datafusion::{
     common::DFSchema,
     sql::sqlparser::ast::{
-        self, Expr, ObjectName, OutputClause, SelectItem, SelectItemQualifiedWildcardKind, VisitMut,
-        VisitorMut,
+        self, Expr, ObjectName, OutputClause, SelectItem, SelectItemQualifiedWildcardKind, VisitorMut,
     },
 };
 
@@ -22,7 +21,7 @@ use super::{
     target::{Target, item, quoted},
     update::{beside, other_columns},
 };
-use crate::{Error, Result, names::ident};
+use crate::{Error, Result, names::ident, walk::WalkMut};
 
 /// What the column with the actions is called.
 const ACTION: &str = "\u{1}merge_action";
@@ -53,7 +52,7 @@ pub(super) fn items(output: Option<OutputClause>, target: &Target) -> Result<Opt
             _ => {}
         }
     }
-    let _ = items.visit(&mut Actions);
+    let _ = items.walk_mut(&mut Actions);
     Ok(Some(items))
 }
 

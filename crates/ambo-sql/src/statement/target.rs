@@ -12,7 +12,7 @@ use datafusion::{
     sql::sqlparser::{
         ast::{
             self, Expr, Ident, LimitClause, ObjectName, OnConflictAction, OrderByKind, SelectItem,
-            TableFactor, TableWithJoins, VisitMut, VisitorMut,
+            TableFactor, TableWithJoins, VisitorMut,
         },
         parser::Parser,
     },
@@ -29,6 +29,7 @@ use crate::{
     rights::Right,
     table::{ROW_NUMBER, StoredTable},
     value::Values,
+    walk::WalkMut,
 };
 
 /// What the table is called in queries of ours: no name that anybody gives to one.
@@ -234,7 +235,7 @@ impl Target {
     }
 
     /// Makes `table.column` of `schema.table.column` where this table is meant, which has another name in queries of ours.
-    pub(super) fn unqualify(&self, tree: &mut impl VisitMut) {
+    pub(super) fn unqualify(&self, tree: &mut impl WalkMut) {
         struct Unqualify<'a>(&'a [Vec<String>]);
         impl VisitorMut for Unqualify<'_> {
             type Break = ();
@@ -248,7 +249,7 @@ impl Target {
                 ControlFlow::Continue(())
             }
         }
-        let _ = tree.visit(&mut Unqualify(&self.qualifiers));
+        let _ = tree.walk_mut(&mut Unqualify(&self.qualifiers));
     }
 }
 

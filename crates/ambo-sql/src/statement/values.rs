@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use datafusion::{
     common::{DFSchema, ScalarValue},
     logical_expr::ExprSchemable,
-    sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value, Visit, Visitor},
+    sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value, Visitor},
 };
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     incoming::Stream,
     target::{Parts, Target, item},
 };
-use crate::{Error, Result, planner::Planner};
+use crate::{Error, Result, planner::Planner, walk::Walk};
 
 /// What values have in common if they may be in one column of a query.
 #[derive(Clone, PartialEq)]
@@ -102,7 +102,7 @@ fn has_query(expr: &Expr) -> bool {
             ControlFlow::Break(())
         }
     }
-    expr.visit(&mut Queries).is_break()
+    expr.walk(&mut Queries).is_break()
 }
 
 fn merged(common: &[Kind], kinds: &[Kind]) -> Option<Vec<Kind>> {

@@ -7,12 +7,13 @@ use std::{collections::HashSet, ops::ControlFlow};
 
 use ambo::Definitions;
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, FunctionArg, ObjectName, Query, Select, SelectItem, TableAlias, TableFactor, Visit, Visitor,
+    Expr, FunctionArg, ObjectName, Query, Select, SelectItem, TableAlias, TableFactor, Visitor,
 };
 
 use crate::{
     Error, Result,
     names::{ident, last, object, shown},
+    walk::{Walk, each_expr},
 };
 
 /// The names that mean something within the queries of a function.
@@ -29,12 +30,12 @@ struct Inner {
 /// A column that is given may be taken for another.
 pub(super) fn refuse(
     function: &str,
-    body: &impl Visit,
+    body: &impl Walk,
     given: &[FunctionArg],
     definitions: &Definitions<'_>,
 ) -> Result<()> {
     let mut inner = Inner::default();
-    let _ = body.visit(&mut inner);
+    let _ = body.walk(&mut inner);
     if !inner.has_query {
         return Ok(());
     }
@@ -47,7 +48,7 @@ pub(super) fn refuse(
             Err(_) => is_known &= inner.tables.contains(last(name)) && definitions.view(name).is_err(),
         }
     }
-    let found = ast::visit_expressions(&given.to_vec(), |expr| {
+    let found = each_expr(&given.to_vec(), |expr| {
         let is_captured = match expr {
             Expr::Identifier(name) => !is_known || inner.columns.contains(&ident(name)),
             Expr::CompoundIdentifier(names) => {

@@ -2,8 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName,
-    RenameSelectItem, SelectItem, SelectItemQualifiedWildcardKind, Value, VisitMut,
-    WildcardAdditionalOptions,
+    RenameSelectItem, SelectItem, SelectItemQualifiedWildcardKind, Value, WildcardAdditionalOptions,
 };
 use regex::Regex;
 
@@ -13,6 +12,7 @@ use crate::{
     names::{ident, written},
     parse::LAMBDA,
     planner::{pivot::columns_behind, trees},
+    walk::WalkMut,
 };
 
 impl Stars<'_> {
@@ -80,7 +80,7 @@ impl Stars<'_> {
         let of_name = |(nth, column): (usize, &Column)| {
             let mut condition = (*condition).clone();
             let name = trees::text(&column.name);
-            let _ = VisitMut::visit(&mut condition, &mut Binding { variable, with: &name });
+            let _ = condition.walk_mut(&mut Binding { variable, with: &name });
             trees::named(trees::cast_to_text(condition), &nth.to_string())
         };
         trees::select(&mut query).projection = columns.iter().enumerate().map(of_name).collect();
