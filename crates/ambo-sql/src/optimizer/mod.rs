@@ -37,6 +37,7 @@ mod nested_counts;
 mod nested_extremes;
 mod nested_orders;
 mod nested_texts;
+mod nested_tops;
 mod null_equality;
 mod null_keys;
 mod offsets;
@@ -115,6 +116,7 @@ use nested_counts::WithOwnSteps;
 use nested_extremes::NESTED_EXTREMES;
 use nested_orders::NestedOrders;
 use nested_texts::NESTED_TEXTS;
+use nested_tops::NestedTops;
 use null_equality::WithoutNullKeys;
 use null_keys::NullKeys;
 use offsets::OrderOfOffsets;
@@ -258,6 +260,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         }
     }
     rules.push(Arc::new(WindowOrder));
+    rules.push(Arc::new(NestedTops));
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules.push(Arc::new(LazyValues));
