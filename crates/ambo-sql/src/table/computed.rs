@@ -12,9 +12,9 @@ use datafusion::{
     common::{
         Column, DFSchema, Result, Statistics, TableReference, stats::Precision, tree_node::TreeNodeRecursion,
     },
-    datasource::provider_as_source,
+    datasource::{provider_as_source, source_as_provider},
     execution::{SendableRecordBatchStream, TaskContext},
-    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType},
+    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScan, TableType},
     physical_expr::{EquivalenceProperties, PhysicalExpr},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
@@ -25,7 +25,7 @@ use datafusion::{
     },
 };
 
-use super::leaf::leaf;
+use super::{StoredTable, leaf::leaf};
 use crate::error::outer;
 
 /// What is computed.
@@ -64,6 +64,23 @@ pub(super) fn computed(computation: Arc<dyn Computation>, columns: &DFSchema) ->
     };
     let named: Vec<_> = columns.iter().enumerate().map(column).collect();
     LogicalPlanBuilder::scan(name, source, None)?.project(named)?.build()
+}
+
+/// Whether a scan is of such rows.
+pub(crate) fn is_computed(scan: &TableScan) -> bool {
+    of::<ComputedTable, _>(scan, |_| ()).is_some()
+}
+
+/// What the rows of a scan follow from, besides its columns and filters, if they are of a table of the database at a moment, or computed
+/// from one: as long as the plan is there.
+pub(crate) fn rows_identity(scan: &TableScan) -> Option<String> {
+    of(scan, StoredTable::identity).or_else(|| of(scan, |table: &ComputedTable| table.computation.identity()))
+}
+
+/// Something of the source of a scan, if it is of a kind.
+fn of<T: 'static, V>(scan: &TableScan, get: impl FnOnce(&T) -> V) -> Option<V> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    (provider.as_ref() as &dyn std::any::Any).downcast_ref::<T>().map(get)
 }
 
 struct ComputedTable {

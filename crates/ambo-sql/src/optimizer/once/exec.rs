@@ -2,34 +2,20 @@
 
 use std::{fmt, sync::Arc};
 
-use arrow::array::RecordBatch;
 use datafusion::{
-    common::{Result, tree_node::TreeNodeRecursion},
-    error::DataFusionError,
-    execution::{
-        SendableRecordBatchStream, TaskContext,
-        memory_pool::{MemoryConsumer, MemoryReservation},
-    },
+    common::{Result, Statistics, tree_node::TreeNodeRecursion},
+    execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::{EquivalenceProperties, PhysicalExpr},
     physical_plan::{
-        DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
+        ChildStats, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
+        StatisticsArgs,
         execution_plan::{Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions},
         stream::RecordBatchStreamAdapter,
     },
 };
 use futures::{TryStreamExt, stream};
-use tokio::sync::OnceCell;
 
-/// Rows, as soon as somebody asked for them.
-#[derive(Debug, Default)]
-pub(super) struct SharedRows(OnceCell<Rows>);
-
-#[derive(Debug)]
-struct Rows {
-    batches: Vec<RecordBatch>,
-    /// The memory that they take.
-    _memory: MemoryReservation,
-}
+use super::rows::SharedRows;
 
 /// See the module.
 #[derive(Debug)]
@@ -55,17 +41,6 @@ impl DisplayAs for OnceExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnceExec")
     }
-}
-
-async fn computed(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Rows> {
-    let memory = MemoryConsumer::new("OnceExec").register(context.memory_pool());
-    let mut batches = Vec::new();
-    let mut stream = input.execute(0, context)?;
-    while let Some(batch) = stream.try_next().await? {
-        memory.try_grow(batch.get_array_memory_size())?;
-        batches.push(batch);
-    }
-    Ok(Rows { batches, _memory: memory })
 }
 
 impl ExecutionPlan for OnceExec {
@@ -116,12 +91,21 @@ impl ExecutionPlan for OnceExec {
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (shared, input) = (self.rows.clone(), self.input.clone());
-        let batches = async move {
-            let rows = shared.0.get_or_try_init(|| computed(input, context)).await?;
-            Ok::<_, DataFusionError>(stream::iter(rows.batches.clone().into_iter().map(Ok)))
-        };
-        let rows = stream::once(batches).try_flatten();
+        let (shared, input, schema) = (self.rows.clone(), self.input.clone(), self.schema());
+        let rows = async move { shared.get(&input, &context).await?.stream(&schema) };
+        let rows = stream::once(rows).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        Ok(inputs[0].clone())
     }
 }

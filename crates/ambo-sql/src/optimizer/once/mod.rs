@@ -3,10 +3,12 @@
 //! The planner (DataFusion 55) computes the query of a common table expression for each mention. Where its rows would be others each time
 //! (see `planner/once.rs`), the query has an alias that begins with [`ONCE`]: those of one alias become nodes that share their rows.
 //! Nothing is pushed down into them, so that all of them are made of the same rows. So are rows of which subqueries have values from
-//! outside (`subquery/domain.rs`).
+//! outside (`subquery/domain.rs`). Aggregations that are equal when plans are optimized are computed once, too ([`common`]).
 
+mod common;
 mod exec;
 mod planning;
+mod rows;
 
 use std::{
     cmp::Ordering,
@@ -26,8 +28,8 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use exec::SharedRows;
 pub(crate) use planning::QueryPlanner;
+use rows::SharedRows;
 
 /// Begins the aliases of such queries.
 pub(crate) const ONCE: &str = "\u{1}once ";

@@ -12,7 +12,7 @@ use datafusion::{
     physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner},
 };
 
-use super::{Once, exec::OnceExec};
+use super::{Once, common, exec::OnceExec};
 use crate::optimizer::lazily;
 
 /// The planner's, which knows that node, too, and evaluates nothing that is guarded.
@@ -27,7 +27,7 @@ impl context::QueryPlanner for QueryPlanner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OncePlanner)]);
-        planner.create_physical_plan(&lazily(plan)?, session).await
+        planner.create_physical_plan(&common::computed_once(lazily(plan)?)?, session).await
     }
 }
 

@@ -1,0 +1,145 @@
+//! Aggregations that are equal are computed once.
+//!
+//! A common table expression, a view or a subquery that stands in a statement several times is planned for each place: filters go into one
+//! and not into another, columns that nobody reads are left out. What is equal behind all that is computed once, and read by all. Only
+//! aggregations are looked at: they read all their rows before they have one, so that nobody who asks for a few rows computes more than
+//! before; and they have few.
+//!
+//! Equal is what has equal rows: the same expressions, none of them volatile, over the same tables at the same moment. (Zhou, Larson,
+//! Freytag, Lehner: Efficient exploitation of similar subexpressions for query processing, SIGMOD 2007.)
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+};
+
+use datafusion::{
+    common::{
+        Result,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{Expr, Extension, LogicalPlan},
+};
+
+use super::{Once, is_once, rows::SharedRows};
+use crate::table;
+
+/// The plan, in which aggregations that are equal share their rows. To be done when plans are as they will be computed.
+pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut found = Found::default();
+    plan.apply_with_subqueries(|node| {
+        if is_aggregation(node) && is_steady(node)? {
+            found.add(node)?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if !found.has_equal() {
+        return Ok(plan);
+    }
+    let shared = plan.transform_down_with_subqueries(|node| {
+        let rows = if is_aggregation(&node) { found.rows(&node)? } else { None };
+        Ok(match rows {
+            None => Transformed::no(node),
+            Some(rows) => {
+                let once = Once { name: "equal aggregations".to_owned(), rows, input: node };
+                let once = LogicalPlan::Extension(Extension { node: Arc::new(once) });
+                // What is within is computed once with it.
+                Transformed::new(once, true, TreeNodeRecursion::Jump)
+            }
+        })
+    })?;
+    Ok(shared.data)
+}
+
+/// Aggregations of a plan, by their hashes.
+#[derive(Default)]
+struct Found(HashMap<u64, Vec<Equal>>);
+
+/// Aggregations that are equal.
+struct Equal {
+    plan: LogicalPlan,
+    count: usize,
+    rows: Arc<SharedRows>,
+}
+
+impl Found {
+    fn hash(plan: &LogicalPlan) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(plan)
+    }
+
+    fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let alike = self.0.entry(Self::hash(plan)).or_default();
+        for equal in &mut *alike {
+            if has_same_rows(&equal.plan, plan)? {
+                equal.count += 1;
+                return Ok(());
+            }
+        }
+        alike.push(Equal { plan: plan.clone(), count: 1, rows: Arc::default() });
+        Ok(())
+    }
+
+    fn has_equal(&self) -> bool {
+        self.0.values().flatten().any(|equal| equal.count > 1)
+    }
+
+    /// What an aggregation shares with others; none if it is the only one of its kind.
+    fn rows(&self, plan: &LogicalPlan) -> Result<Option<Arc<SharedRows>>> {
+        for equal in self.0.get(&Self::hash(plan)).into_iter().flatten() {
+            if has_same_rows(&equal.plan, plan)? {
+                return Ok((equal.count > 1).then(|| equal.rows.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_aggregation(node: &LogicalPlan) -> bool {
+    match node {
+        LogicalPlan::Aggregate(_) => true,
+        LogicalPlan::TableScan(scan) => table::is_computed(scan),
+        _ => false,
+    }
+}
+
+/// Whether a plan has the same rows each time it is computed, as far as is known: it reads tables of the database, and nothing in it is
+/// volatile, or comes from outside.
+fn is_steady(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_steady = true;
+    plan.apply_with_subqueries(|node| {
+        is_steady &= match node {
+            LogicalPlan::TableScan(scan) => table::rows_identity(scan).is_some(),
+            LogicalPlan::Extension(_) => is_once(node),
+            LogicalPlan::RecursiveQuery(_) => false,
+            _ => true,
+        };
+        node.apply_expressions(|expr| {
+            is_steady &= !expr.exists(|expr| {
+                Ok(expr.is_volatile_node()
+                    || matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Placeholder(_)))
+            })?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(if is_steady { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(is_steady)
+}
+
+/// Whether two plans have the same rows: they are equal, and what they read is the same. The planner takes scans for equal that have the
+/// name of the table in common.
+fn has_same_rows(one: &LogicalPlan, other: &LogicalPlan) -> Result<bool> {
+    Ok(one == other && sources(one)? == sources(other)?)
+}
+
+/// What a plan reads, in the order of its nodes.
+fn sources(plan: &LogicalPlan) -> Result<Vec<Option<String>>> {
+    let mut sources = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            sources.push(table::rows_identity(scan));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(sources)
+}
