@@ -50,7 +50,7 @@ impl<'r> Estimates<'r> {
 
 /// How many different combinations of values some columns of a plan may have; as one, columns of which nothing is known.
 pub(super) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
-    columns.iter().filter_map(|column| distinct_of(plan, column)).fold(1.0, |all, one| all * one.max(1.0))
+    columns.iter().filter_map(|column| distinct_left(plan, column)).fold(1.0, |all, one| all * one.max(1.0))
 }
 
 /// About how many rows a plan has.
@@ -69,7 +69,7 @@ pub(super) fn rows(plan: &LogicalPlan) -> f64 {
         }
         LogicalPlan::Aggregate(of) => {
             let input = rows(&of.input);
-            let group = |expr| distinct_of(&of.input, expr).unwrap_or(input * GROUPS);
+            let group = |expr| distinct_left(&of.input, expr).unwrap_or(input * GROUPS);
             let groups = of.group_expr.iter().map(group);
             groups.fold(1.0, |all, one| all * one).min(input)
         }
@@ -145,6 +145,16 @@ fn distinct(plan: &LogicalPlan, column: &Column) -> Option<f64> {
     figures.distinct(place)
 }
 
+/// As [`distinct_of`], of those that conditions on the column alone leave.
+fn distinct_left(plan: &LogicalPlan, expr: &Expr) -> Option<f64> {
+    let Expr::Column(column) = expr else { return None };
+    let (scan, stored) = scan_of(plan, column)?;
+    let LogicalPlan::TableScan(of) = scan else { return None };
+    let is_alone = |filter: &&Expr| filter.column_refs().iter().all(|one| one.name == stored.name);
+    let share: f64 = of.filters.iter().filter(is_alone).map(|filter| selectivity(filter, scan)).product();
+    Some((distinct(scan, &stored)? * share).max(1.0))
+}
+
 fn figures(scan: &TableScan) -> Option<Arc<Figures>> {
     let provider = source_as_provider(&scan.source).ok()?;
     let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
@@ -153,28 +163,36 @@ fn figures(scan: &TableScan) -> Option<Arc<Figures>> {
 
 /// The stored column that a column of a plan comes from.
 fn origin(plan: &LogicalPlan, column: &Column) -> Option<(Arc<Figures>, usize)> {
+    let (scan, column) = scan_of(plan, column)?;
+    let LogicalPlan::TableScan(scan) = scan else { return None };
+    let place = scan.source.schema().index_of(&column.name).ok()?;
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
+    Some((table.figures().clone(), table.place(place)?))
+}
+
+/// The scan that a column of a plan comes from, and the column there.
+fn scan_of<'p>(plan: &'p LogicalPlan, column: &Column) -> Option<(&'p LogicalPlan, Column)> {
     if let LogicalPlan::TableScan(scan) = plan {
         // Columns of filters need not be among those that are read.
         let is_other = column.relation.as_ref().is_some_and(|of| !of.resolved_eq(&scan.table_name));
-        let place = scan.source.schema().index_of(&column.name).ok().filter(|_| !is_other)?;
-        let provider = source_as_provider(&scan.source).ok()?;
-        let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
-        return Some((table.figures().clone(), table.place(place)?));
+        let is_there = !is_other && scan.source.schema().index_of(&column.name).is_ok();
+        return is_there.then(|| (plan, column.clone()));
     }
     let place = plan.schema().maybe_index_of_column(column)?;
     let below = |input: &LogicalPlan| Some(Column::from(input.schema().qualified_field(place)));
     match plan {
-        LogicalPlan::SubqueryAlias(of) => origin(&of.input, &below(&of.input)?),
+        LogicalPlan::SubqueryAlias(of) => scan_of(&of.input, &below(&of.input)?),
         LogicalPlan::Projection(of) => match of.expr[place].clone().unalias() {
-            Expr::Column(column) => origin(&of.input, &column),
+            Expr::Column(column) => scan_of(&of.input, &column),
             _ => None,
         },
         LogicalPlan::Aggregate(of) => match of.group_expr.get(place)? {
-            Expr::Column(column) => origin(&of.input, column),
+            Expr::Column(column) => scan_of(&of.input, column),
             _ => None,
         },
         LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Limit(_) | LogicalPlan::Join(_) => {
-            plan.inputs().into_iter().find_map(|input| origin(input, column))
+            plan.inputs().into_iter().find_map(|input| scan_of(input, column))
         }
         _ => None,
     }

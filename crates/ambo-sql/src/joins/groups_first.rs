@@ -1,9 +1,10 @@
-//! Groups are made before the join where a storage makes them out of what it stores.
+//! Groups are made before the join where that is less work.
 //!
 //! Many statements group a large table by a column of a small one: flights by the name of their airline. Joined first, each flight gets its
 //! name, and names are hashed; but all flights of one airline have the same key of the small table, so they can be grouped by that key, in
 //! the storage, on the codes of their dictionaries, and the few groups be joined and put together. (Yan, Larson: Eager aggregation and lazy
-//! aggregation, VLDB 1995.)
+//! aggregation, VLDB 1995.) Where no storage makes the groups, that is worth it still if names would be hashed behind the join, and most of
+//! the groups are among those of the result.
 //!
 //! The join may be of any multiplicity: what is equal in the key finds the same rows. It has to be an inner one by columns of the large
 //! side, which alone the aggregates are about (`parts.rs`). What takes different values only (`DISTINCT`) is grouped by them, too, and
@@ -11,9 +12,10 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Column, JoinType, Result, tree_node::Transformed},
-    logical_expr::{Aggregate, Expr, Join, LogicalPlan, LogicalPlanBuilder},
+    common::{Column, DFSchema, DataFusionError, JoinType, Result, tree_node::Transformed},
+    logical_expr::{Aggregate, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
@@ -21,10 +23,14 @@ use super::{
     estimate,
     parts::{Parts, place_of},
 };
-use crate::{projected::Projected, table::in_storage};
+use crate::{optimizer::may_fail, projected::Projected, table::in_storage};
 
 /// If the other side leaves less than this share of the keys, the storage would do much for groups that nobody asks for.
 const SHARE_LEAST: f64 = 0.1;
+/// The same, where no storage does it.
+const SHARE_LEAST_HASHED: f64 = 0.5;
+/// Decimals of so many digits have a sum, however many rows there are.
+const DIGITS_MOST: u8 = 19;
 /// With fewer rows for each group the join is hardly less work behind it.
 const ROWS_LEAST: f64 = 8.0;
 
@@ -64,12 +70,39 @@ fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     if groups.iter().chain(&asked).any(|expr| expr.is_volatile() || matches!(expr, Expr::GroupingSet(_))) {
         return Ok(None);
     }
+    let mut splits = Vec::new();
     for is_left in [false, true] {
-        let Some(split) = Split::new(join, is_left, &groups, &asked)? else { continue };
-        let Some(grouped) = split.grouped()? else { continue };
-        return split.joined(join, grouped, groups, aggregate).map(Some);
+        splits.extend(Split::new(join, is_left, &groups, &asked)?);
     }
-    Ok(None)
+    let mut hashed = None;
+    for split in splits {
+        if let Some(grouped) = split.grouped()? {
+            return split.joined(join, grouped, groups, aggregate).map(Some);
+        }
+        let is_worth = hashed.is_none() && split.saves_texts(&groups, &join.schema)?;
+        if is_worth && !asked.iter().any(|expr| may_fail_for_others(expr, &join.schema)) {
+            hashed = Some(split);
+        }
+    }
+    match hashed {
+        Some(split) => {
+            let grouped = split.plan()?;
+            split.joined(join, grouped, groups, aggregate).map(Some)
+        }
+        None => Ok(None),
+    }
+}
+
+/// Whether an aggregate may fail for rows that find none in a join, and not for the others.
+fn may_fail_for_others(expr: &Expr, joined: &DFSchema) -> bool {
+    let Expr::AggregateFunction(function) = expr else { return true };
+    let parts = function.params.args.iter().chain(function.params.filter.as_deref());
+    let is_long = |arg: &Expr| match arg.get_type(joined) {
+        Ok(DataType::Decimal128(digits, _)) => digits > DIGITS_MOST,
+        Ok(of) => of.is_decimal(),
+        Err(_) => true,
+    };
+    parts.clone().any(|part| may_fail(part, joined)) || function.params.args.iter().any(is_long)
 }
 
 /// An aggregation of one side of a join, and how its results become those of the join.
@@ -78,20 +111,23 @@ struct Split {
     is_left: bool,
     keys: Vec<Expr>,
     parts: Parts,
+    /// About which share of the groups finds rows of the other side.
+    share: f64,
 }
 
 impl Split {
     fn new(join: &Join, is_left: bool, groups: &[Expr], asked: &[Expr]) -> Result<Option<Self>> {
         let (side, other) = if is_left { (&join.left, &join.right) } else { (&join.right, &join.left) };
-        let mut split = Self { side: side.clone(), is_left, keys: Vec::new(), parts: Parts::default() };
+        let (keys, parts) = (Vec::new(), Parts::default());
+        let mut split = Self { side: side.clone(), is_left, keys, parts, share: 0.0 };
         for (left, right) in &join.on {
             match if is_left { left } else { right } {
                 Expr::Column(column) => split.add_key(column),
                 _ => return Ok(None),
             }
         }
-        let share = estimate::rows(other) / estimate::combinations(side, &split.keys);
-        if share < SHARE_LEAST {
+        split.share = estimate::rows(other) / estimate::combinations(side, &split.keys);
+        if split.share < SHARE_LEAST {
             return Ok(None);
         }
         let columns = groups.iter().flat_map(Expr::column_refs);
@@ -124,10 +160,33 @@ impl Split {
         self.parts.add(expr, &schema)
     }
 
+    /// The groups of the side.
+    fn plan(&self) -> Result<LogicalPlan> {
+        LogicalPlanBuilder::from(self.side.clone()).aggregate(self.keys.clone(), self.parts.first())?.build()
+    }
+
+    /// Whether texts of the other side need not be hashed for each row if the side is grouped by what are no texts.
+    fn saves_texts(&self, groups: &[Expr], joined: &DFSchema) -> Result<bool> {
+        let side = self.side.schema();
+        let is_text =
+            |expr: &Expr, schema: &DFSchema| Ok::<_, DataFusionError>(expr.get_type(schema)?.is_string());
+        for key in &self.keys {
+            if is_text(key, side)? {
+                return Ok(false);
+            }
+        }
+        for group in groups {
+            let is_of_other = !group.column_refs().into_iter().all(|column| side.has_column(column));
+            if is_of_other && is_text(group, joined)? {
+                return Ok(self.share >= SHARE_LEAST_HASHED);
+            }
+        }
+        Ok(false)
+    }
+
     /// The groups of the side, if a storage computes them.
     fn grouped(&self) -> Result<Option<LogicalPlan>> {
-        let side = LogicalPlanBuilder::from(self.side.clone());
-        let plan = side.aggregate(self.keys.clone(), self.parts.first())?.build()?;
+        let plan = self.plan()?;
         let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(None) };
         match in_storage(aggregate)? {
             Some(plan) => Ok(Some(plan)),
