@@ -14,13 +14,14 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Column, DFSchema, DataFusionError, JoinType, Result, tree_node::Transformed},
+    common::{Column, DFSchema, DataFusionError, Result, tree_node::Transformed},
     logical_expr::{Aggregate, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
 use super::{
     estimate,
+    lift::{is_plain, joined, lifted},
     parts::{Parts, place_of},
 };
 use crate::{optimizer::may_fail, projected::Projected, table::in_storage};
@@ -60,8 +61,7 @@ impl OptimizerRule for GroupsFirst {
 fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let below = Projected::new(&aggregate.input)?;
     let LogicalPlan::Join(join) = below.input else { return Ok(None) };
-    let is_plain = join.join_type == JoinType::Inner && join.filter.is_none() && !join.null_aware;
-    if !is_plain || join.on.is_empty() {
+    if !is_plain(join) {
         return Ok(None);
     }
     let in_join = |expr: &Expr| below.resolved(expr.clone());
@@ -79,17 +79,31 @@ fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         if let Some(grouped) = split.grouped()? {
             return split.joined(join, grouped, groups, aggregate).map(Some);
         }
-        let is_worth = hashed.is_none() && split.saves_texts(&groups, &join.schema)?;
-        if is_worth && !asked.iter().any(|expr| may_fail_for_others(expr, &join.schema)) {
+        if hashed.is_none() && split.saves_texts(&groups, &join.schema)? {
             hashed = Some(split);
         }
     }
-    match hashed {
-        Some(split) => {
+    if asked.iter().any(|expr| may_fail_for_others(expr, &join.schema)) {
+        return Ok(None);
+    }
+    if let Some(split) = hashed {
+        let grouped = split.plan()?;
+        return split.joined(join, grouped, groups, aggregate).map(Some);
+    }
+    // A table of names that was joined earlier can be joined last, if no other one is joined by it.
+    let has = |plan: &LogicalPlan, exprs: &[Expr]| {
+        exprs.iter().flat_map(Expr::column_refs).any(|column| plan.schema().has_column(column))
+    };
+    let is_wanted = |plan: &LogicalPlan| {
+        !matches!(plan, LogicalPlan::Join(_)) && has(plan, &groups) && !has(plan, &asked)
+    };
+    let Some(join) = lifted(join, &is_wanted)? else { return Ok(None) };
+    match Split::new(&join, false, &groups, &asked)? {
+        Some(split) if split.saves_texts(&groups, &join.schema)? => {
             let grouped = split.plan()?;
-            split.joined(join, grouped, groups, aggregate).map(Some)
+            split.joined(&join, grouped, groups, aggregate).map(Some)
         }
-        None => Ok(None),
+        _ => Ok(None),
     }
 }
 
@@ -207,16 +221,7 @@ impl Split {
             true => (grouped, join.right.clone()),
             false => (join.left.clone(), grouped),
         };
-        let joined = Join::try_new(
-            left,
-            right,
-            join.on.clone(),
-            None,
-            JoinType::Inner,
-            join.join_constraint,
-            join.null_equality,
-            false,
-        )?;
+        let joined = joined(left, right, join.on.clone(), join)?;
         let joined = LogicalPlanBuilder::from(LogicalPlan::Join(joined));
 
         // Two columns of a projection may be the same column below it.

@@ -4,6 +4,7 @@ mod estimate;
 mod graph;
 mod groups_first;
 mod keys;
+mod lift;
 mod order;
 mod parts;
 mod sets_of_groups;
