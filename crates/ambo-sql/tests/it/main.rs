@@ -10,6 +10,7 @@ mod delete;
 mod describe;
 mod deserialize;
 mod docs;
+mod equal_aggregations;
 mod fast;
 mod files;
 mod for_update;

@@ -19,7 +19,7 @@ use datafusion::{
         Result,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{Expr, Extension, LogicalPlan},
+    logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableScanBuilder},
 };
 
 use super::{Once, is_once, rows::SharedRows};
@@ -29,8 +29,10 @@ use crate::table;
 pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut found = Found::default();
     plan.apply_with_subqueries(|node| {
-        if is_aggregation(node) && is_steady(node)? {
-            found.add(node)?;
+        if let Some(whole) = aggregation(node)?
+            && is_steady(&whole)?
+        {
+            found.add(whole)?;
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -38,18 +40,35 @@ pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
         return Ok(plan);
     }
     let shared = plan.transform_down_with_subqueries(|node| {
-        let rows = if is_aggregation(&node) { found.rows(&node)? } else { None };
-        Ok(match rows {
-            None => Transformed::no(node),
-            Some(rows) => {
-                let once = Once { name: "equal aggregations".to_owned(), rows, input: node };
-                let once = LogicalPlan::Extension(Extension { node: Arc::new(once) });
-                // What is within is computed once with it.
-                Transformed::new(once, true, TreeNodeRecursion::Jump)
+        let Some(whole) = aggregation(&node)? else { return Ok(Transformed::no(node)) };
+        let Some(rows) = found.rows(&whole)? else { return Ok(Transformed::no(node)) };
+        let once = Once { name: "equal aggregations".to_owned(), rows, input: whole };
+        let once = LogicalPlan::Extension(Extension { node: Arc::new(once) });
+        let columns = node.schema().columns();
+        let once = match columns.len() == once.schema().fields().len() {
+            true => once,
+            false => {
+                LogicalPlanBuilder::from(once).project(columns.into_iter().map(Expr::Column))?.build()?
             }
-        })
+        };
+        // What is within is computed once with it.
+        Ok(Transformed::new(once, true, TreeNodeRecursion::Jump))
     })?;
     Ok(shared.data)
+}
+
+/// An aggregation, with all columns that it has before some are left out; `None` of another plan.
+fn aggregation(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    match node {
+        LogicalPlan::Aggregate(_) => Ok(Some(node.clone())),
+        LogicalPlan::TableScan(scan) if table::is_computed(scan) => {
+            let source = scan.source.clone();
+            let whole =
+                TableScanBuilder::new(scan.table_name.clone(), source).with_filters(scan.filters.clone());
+            Ok(Some(LogicalPlan::TableScan(whole.build()?)))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Aggregations of a plan, by their hashes.
@@ -68,15 +87,15 @@ impl Found {
         BuildHasherDefault::<DefaultHasher>::default().hash_one(plan)
     }
 
-    fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
-        let alike = self.0.entry(Self::hash(plan)).or_default();
+    fn add(&mut self, plan: LogicalPlan) -> Result<()> {
+        let alike = self.0.entry(Self::hash(&plan)).or_default();
         for equal in &mut *alike {
-            if has_same_rows(&equal.plan, plan)? {
+            if has_same_rows(&equal.plan, &plan)? {
                 equal.count += 1;
                 return Ok(());
             }
         }
-        alike.push(Equal { plan: plan.clone(), count: 1, rows: Arc::default() });
+        alike.push(Equal { plan, count: 1, rows: Arc::default() });
         Ok(())
     }
 
@@ -92,14 +111,6 @@ impl Found {
             }
         }
         Ok(None)
-    }
-}
-
-fn is_aggregation(node: &LogicalPlan) -> bool {
-    match node {
-        LogicalPlan::Aggregate(_) => true,
-        LogicalPlan::TableScan(scan) => table::is_computed(scan),
-        _ => false,
     }
 }
 

@@ -10,6 +10,7 @@ use datafusion::{
         ChildStats, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
         StatisticsArgs,
         execution_plan::{Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions},
+        metrics::{ExecutionPlanMetricsSet, MetricsSet, SpillMetrics},
         stream::RecordBatchStreamAdapter,
     },
 };
@@ -23,6 +24,7 @@ pub(super) struct OnceExec {
     rows: Arc<SharedRows>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl OnceExec {
@@ -33,7 +35,7 @@ impl OnceExec {
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Self { rows, input, properties: Arc::new(properties) }
+        Self { rows, input, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 }
 
@@ -92,9 +94,14 @@ impl ExecutionPlan for OnceExec {
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let (shared, input, schema) = (self.rows.clone(), self.input.clone(), self.schema());
-        let rows = async move { shared.get(&input, &context).await?.stream(&schema) };
+        let spilled = SpillMetrics::new(&self.metrics, 0);
+        let rows = async move { shared.get(&input, &context, spilled).await?.stream(&schema) };
         let rows = stream::once(rows).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {

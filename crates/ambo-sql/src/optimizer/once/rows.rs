@@ -11,19 +11,18 @@ use datafusion::{
     error::DataFusionError,
     execution::{
         SendableRecordBatchStream, SpillFile, TaskContext,
-        memory_pool::{MemoryConsumer, MemoryReservation},
+        memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation},
     },
-    physical_plan::{
-        ExecutionPlan, SpillManager,
-        metrics::{ExecutionPlanMetricsSet, SpillMetrics},
-        stream::RecordBatchStreamAdapter,
-    },
+    physical_plan::{ExecutionPlan, SpillManager, metrics::SpillMetrics, stream::RecordBatchStreamAdapter},
 };
 use futures::{
     FutureExt, TryStreamExt,
     future::{BoxFuture, Shared},
     stream,
 };
+
+/// At most this part of the statement's memory is for such rows: those who read them need some, too.
+const SHARE_MOST: usize = 4;
 
 /// Rows, as soon as somebody asked for them.
 #[derive(Default)]
@@ -50,17 +49,22 @@ impl SharedRows {
         &self,
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
+        spilled: SpillMetrics,
     ) -> Result<Arc<Rows>> {
         let computed = {
             let mut started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            started.get_or_insert_with(|| start(input.clone(), context.clone())).clone()
+            started.get_or_insert_with(|| start(input.clone(), context.clone(), spilled)).clone()
         };
         computed.await.map_err(DataFusionError::Shared)
     }
 }
 
-fn start(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Shared<BoxFuture<'static, Computed>> {
-    let task = SpawnedTask::spawn(compute(input, context));
+fn start(
+    input: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    spilled: SpillMetrics,
+) -> Shared<BoxFuture<'static, Computed>> {
+    let task = SpawnedTask::spawn(compute(input, context, spilled));
     let computed = async move {
         match task.join_unwind().await {
             Ok(rows) => rows.map(Arc::new).map_err(Arc::new),
@@ -70,17 +74,27 @@ fn start(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Shared<Box
     computed.boxed().shared()
 }
 
-async fn compute(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Rows> {
+async fn compute(
+    input: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    spilled: SpillMetrics,
+) -> Result<Rows> {
     let memory = MemoryConsumer::new("OnceExec").with_can_spill(true).register(context.memory_pool());
+    let most = match context.memory_pool().memory_limit() {
+        MemoryLimit::Finite(bytes) => bytes / SHARE_MOST,
+        _ => usize::MAX,
+    };
     let mut batches = Vec::new();
     let mut stream = input.execute(0, context.clone())?;
     while let Some(batch) = stream.try_next().await? {
-        let has_room = memory.try_grow(batch.get_array_memory_size()).is_ok();
+        let bytes = batch.get_array_memory_size();
+        let has_room = memory.size() + bytes <= most && memory.try_grow(bytes).is_ok();
         batches.push(batch);
         if !has_room {
             let before = mem::take(&mut batches);
             memory.free();
-            return to_file(before, stream, &context, input.schema()).await;
+            let manager = SpillManager::new(context.runtime_env(), spilled, input.schema());
+            return to_file(before, stream, manager).await;
         }
     }
     Ok(Rows::Memory { batches, _memory: memory })
@@ -90,11 +104,8 @@ async fn compute(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Re
 async fn to_file(
     before: Vec<RecordBatch>,
     mut stream: SendableRecordBatchStream,
-    context: &TaskContext,
-    schema: SchemaRef,
+    manager: SpillManager,
 ) -> Result<Rows> {
-    let metrics = SpillMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
-    let manager = SpillManager::new(context.runtime_env(), metrics, schema);
     let mut file = manager.create_in_progress_file("rows that are read several times")?;
     for batch in before {
         file.append_batch(&batch)?;
