@@ -22,7 +22,7 @@ use crate::{
     stack,
     statement::{self, Prepared},
     times::Zone,
-    value::scalar,
+    value::{make_one_nan, scalar},
     wait::Interrupter,
 };
 
@@ -315,8 +315,9 @@ impl Connection {
         }
     }
 
-    pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
+    pub(crate) fn run_known(&mut self, known: &Known, mut params: Vec<Datum>) -> Result<Rows<'static>> {
         check_parameters(known, &params)?;
+        params.iter_mut().for_each(make_one_nan);
         self.interrupter.set_timeout(self.session.statement_timeout);
         self.begin_statement()?;
         // What clocks of other zones show is known to the planner alone, and so are other databases, and tables that only a transaction

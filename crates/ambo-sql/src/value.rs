@@ -146,6 +146,15 @@ pub(crate) fn datum(scalar: &ScalarValue) -> Option<Datum> {
     })
 }
 
+/// Makes a NaN the one that there is in the database.
+pub(crate) fn make_one_nan(value: &mut Datum) {
+    match value {
+        Datum::F64(value) if value.is_nan() => *value = f64::NAN,
+        Datum::F32(value) if value.is_nan() => *value = f32::NAN,
+        _ => {}
+    }
+}
+
 /// A value as a constant of the planner.
 pub(crate) fn scalar(value: &Datum) -> ScalarValue {
     use ScalarValue as S;

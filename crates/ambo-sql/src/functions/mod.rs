@@ -35,6 +35,7 @@ mod nested_greatest;
 mod nested_order;
 mod nested_text;
 mod not_negative;
+mod one_nan;
 mod one_zero;
 #[cfg(test)]
 mod page;
@@ -84,6 +85,7 @@ pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
 pub(crate) use nested_text::NestedText;
+pub(crate) use one_nan::OneNan;
 pub(crate) use one_zero::{OneZero, has_zeros};
 pub(crate) use quantified::is_quantified;
 pub(crate) use text_or_list::TextOrList;

@@ -63,23 +63,21 @@ pub(crate) fn has_zeros(ty: &DataType) -> bool {
 /// The values with 0.0 for each -0.0 in them.
 pub(super) fn with_one_zero(values: &ArrayRef) -> Result<ArrayRef> {
     match has_zeros(values.data_type()) {
-        true => Ok(make_array(changed(values.to_data())?)),
+        // Adding zero makes one zero of two.
+        true => Ok(make_array(changed(values.to_data(), |x| x + 0.0, |x| x + 0.0)?)),
         false => Ok(values.clone()),
     }
 }
 
-fn changed(data: ArrayData) -> Result<ArrayData> {
+/// Values of which each double and real, also within others, is another one.
+pub(super) fn changed(data: ArrayData, double: fn(f64) -> f64, real: fn(f32) -> f32) -> Result<ArrayData> {
     let values = || make_array(data.clone());
-    // Adding zero makes one zero of two.
     let floats: ArrayRef = match data.data_type() {
-        DataType::Float64 => {
-            Arc::new(values().as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0))
-        }
-        DataType::Float32 => {
-            Arc::new(values().as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0))
-        }
+        DataType::Float64 => Arc::new(values().as_primitive::<Float64Type>().unary::<_, Float64Type>(double)),
+        DataType::Float32 => Arc::new(values().as_primitive::<Float32Type>().unary::<_, Float32Type>(real)),
         ty if has_zeros(ty) => {
-            let parts = data.child_data().iter().cloned().map(changed).collect::<Result<_>>()?;
+            let parts = data.child_data().iter().cloned().map(|part| changed(part, double, real));
+            let parts = parts.collect::<Result<_>>()?;
             return Ok(data.into_builder().child_data(parts).build()?);
         }
         _ => return Ok(data),

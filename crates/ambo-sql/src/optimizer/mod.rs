@@ -32,6 +32,7 @@ mod lossy_casts;
 mod lost_keys;
 mod moments;
 mod moved_keys;
+mod nans;
 mod nested_comparisons;
 mod nested_counts;
 mod nested_extremes;
@@ -111,6 +112,7 @@ use lists_of_null::LISTS_OF_NULL;
 use lossy_casts::LOSSY_CASTS;
 use lost_keys::WithAllKeys;
 use moved_keys::MovedKeys;
+use nans::{NANS, NansOfRows};
 use nested_comparisons::NESTED_COMPARISONS;
 use nested_counts::WithOwnSteps;
 use nested_extremes::NESTED_EXTREMES;
@@ -177,6 +179,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         LOSSY_CASTS,
         NESTED_EXTREMES,
         NESTED_COMPARISONS,
+        NANS,
         ZEROS,
         IN_LISTS,
         REGEXES,
@@ -187,6 +190,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ] {
         rules.push(Arc::new(ours));
     }
+    rules.push(Arc::new(NansOfRows));
     rules.push(Arc::new(IntervalGroups));
     rules.push(Arc::new(AsOfJoins));
     rules.push(Arc::new(NestedOrders));

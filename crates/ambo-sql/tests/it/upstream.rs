@@ -28,7 +28,7 @@ const TABLES: [(&str, &str, &str); 6] = [
 ];
 
 /// The guard, a statement, and what is right: a line for each row.
-const FAULTS: [(&str, &str, &str); 27] = [
+const FAULTS: [(&str, &str, &str); 28] = [
     ("guards/lazy", "select id from ratios where y = 0 or x / y = 3 order by id", "2\n3\n4"),
     (
         "guards/lazy",
@@ -62,6 +62,11 @@ const FAULTS: [(&str, &str, &str); 27] = [
         "select l[2] is null from (select case when v > 20000 then [1, null] else [1, 2] end as l from generate_series(1, 30000) as s(v)) \
          order by l desc limit 1",
         "true",
+    ),
+    (
+        "nans",
+        "select count(distinct v - v) from (values (cast('infinity' as double)), (cast('nan' as double))) as t(v)",
+        "1",
     ),
     ("barrier", "select c from (select count(*) as c, 1 as one from n) where one = 2", ""),
     ("in_lists", "select k in (1, 2) and k in (3, 4) from n where k is null", "NULL\nNULL"),

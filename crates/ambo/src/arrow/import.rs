@@ -232,6 +232,17 @@ fn extend(buffer: &mut ColumnBuffer, array: &dyn Array, first: u64) -> Result<()
         DataType::UInt16 => slice::<UInt16Type>(buffer, array, ColumnSlice::U16),
         DataType::UInt32 => slice::<UInt32Type>(buffer, array, ColumnSlice::U32),
         DataType::UInt64 => slice::<UInt64Type>(buffer, array, ColumnSlice::U64),
+        // There is one NaN.
+        DataType::Float32 if array.as_primitive::<Float32Type>().values().iter().any(|x| x.is_nan()) => {
+            let values = array.as_primitive::<Float32Type>().values().iter();
+            let values: Vec<f32> = values.map(|x| if x.is_nan() { f32::NAN } else { *x }).collect();
+            put(buffer, ColumnSlice::F32(&values), array)
+        }
+        DataType::Float64 if array.as_primitive::<Float64Type>().values().iter().any(|x| x.is_nan()) => {
+            let values = array.as_primitive::<Float64Type>().values().iter();
+            let values: Vec<f64> = values.map(|x| if x.is_nan() { f64::NAN } else { *x }).collect();
+            put(buffer, ColumnSlice::F64(&values), array)
+        }
         DataType::Float32 => slice::<Float32Type>(buffer, array, ColumnSlice::F32),
         DataType::Float64 => slice::<Float64Type>(buffer, array, ColumnSlice::F64),
         DataType::Decimal128(..) => slice::<Decimal128Type>(buffer, array, ColumnSlice::I128),
