@@ -45,6 +45,7 @@ mod offsets;
 mod once;
 mod pass_on;
 mod peers;
+mod read_again;
 mod regexes;
 mod repeated_orders;
 mod repeated_windows;
@@ -125,6 +126,7 @@ use offsets::OrderOfOffsets;
 use once::ComputedOnce;
 pub(crate) use once::{ONCE, QueryPlanner, has_once};
 use peers::PEERS;
+use read_again::ReadAgain;
 use regexes::REGEXES;
 use repeated_orders::{OrdersOfDistinct, OrdersSimplified, REPEATED_ORDERS};
 use repeated_windows::RepeatedWindows;
@@ -265,6 +267,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     }
     rules.push(Arc::new(WindowOrder));
     rules.push(Arc::new(NestedTops));
+    rules.push(Arc::new(ReadAgain));
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules.push(Arc::new(LazyValues));

@@ -31,6 +31,7 @@ mod replace;
 mod results;
 mod row_scans;
 mod sources;
+mod spilled_joins;
 mod states;
 #[path = "../../../ambo-engine/tests/it/stop.rs"]
 mod stop;
