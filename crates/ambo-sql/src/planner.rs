@@ -21,6 +21,7 @@ mod gapfill;
 mod given_orders;
 mod hidden;
 mod json;
+mod keyed;
 mod lambdas;
 mod limits;
 mod macros;
@@ -57,6 +58,7 @@ mod times;
 mod trees;
 mod truths;
 mod union_orders;
+mod unnested;
 mod unpivot;
 mod using;
 
@@ -139,6 +141,8 @@ pub(crate) struct Planner<'a> {
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
+    /// Rows that were computed while it was planned, by name.
+    computed: Mutex<HashMap<String, Arc<dyn TableSource>>>,
     /// What was found, by name and by the database that it was sought in.
     resolved: Mutex<HashMap<Sought, Arc<dyn TableSource>>>,
     /// Whether tables say what their keys are.
@@ -175,6 +179,7 @@ impl<'a> Planner<'a> {
             session: session.clone(),
             state,
             extra: HashMap::new(),
+            computed: Mutex::new(HashMap::new()),
             resolved: Mutex::new(HashMap::new()),
             keys: AtomicBool::new(false),
             asked: AtomicBool::new(false),
@@ -321,6 +326,7 @@ impl<'a> Planner<'a> {
     ) -> Result<()> {
         self.write_out_functions(tree)?;
         query_functions::say_queries(tree)?;
+        keyed::say_keyed(tree, &Ask { planner: self, params })?;
         file_functions::say_files(tree)?;
         say_schemas(tree, self)?;
         gapfill::say_gaps(tree, &Ask { planner: self, params })?;

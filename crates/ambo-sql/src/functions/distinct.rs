@@ -16,7 +16,7 @@ use datafusion::{
 use super::one_zero::with_one_zero;
 
 /// What is handed on: a list of the values of each argument.
-pub(super) fn state_fields(args: &StateFieldsArgs<'_>) -> Vec<FieldRef> {
+pub(crate) fn state_fields(args: &StateFieldsArgs<'_>) -> Vec<FieldRef> {
     let list = |(nth, field): (usize, &FieldRef)| {
         let item = Field::new_list_field(field.data_type().clone(), true);
         let name = format_state_name(args.name, &format!("distinct {nth}"));
@@ -27,7 +27,7 @@ pub(super) fn state_fields(args: &StateFieldsArgs<'_>) -> Vec<FieldRef> {
 
 /// Hands each row on once, 0.0 and -0.0 being one, in the order in which they came.
 #[derive(Debug)]
-pub(super) struct Distinct {
+pub(crate) struct Distinct {
     of: Box<dyn Accumulator>,
     types: Vec<DataType>,
     seen: HashSet<Vec<ScalarValue>>,
@@ -36,7 +36,7 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    pub(super) fn new(of: Box<dyn Accumulator>, fields: &[FieldRef]) -> Self {
+    pub(crate) fn new(of: Box<dyn Accumulator>, fields: &[FieldRef]) -> Self {
         let types = fields.iter().map(|field| field.data_type().clone()).collect();
         Self { of, types, seen: HashSet::new(), rows: Vec::new(), bytes: 0 }
     }

@@ -65,9 +65,6 @@ impl ScalarUDFImpl for FlattenLists {
         let levels = levels(ty, args.scalar_arguments[1])?;
         let inner = std::iter::successors(item(ty), |of| item(of.data_type())).nth(levels);
         let ty = match inner {
-            Some(of) if of.data_type().is_nested() && item(of.data_type()).is_none() => {
-                return plan_err!("not supported: unnest(…, recursive := true) of structs or maps in lists");
-            }
             Some(of) => DataType::new_list(of.data_type().clone(), true),
             None => DataType::new_list(DataType::Null, true),
         };

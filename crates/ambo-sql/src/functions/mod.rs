@@ -34,6 +34,7 @@ mod median;
 mod nested_greatest;
 mod nested_order;
 mod nested_text;
+mod next_after;
 mod not_negative;
 mod one_nan;
 mod one_zero;
@@ -79,6 +80,7 @@ pub(crate) use arg_extreme::{arg_extreme, interval_extreme, nested_extreme};
 pub(crate) use attempt::ATTEMPT;
 pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::CurrentSetting;
+pub(crate) use distinct::{Distinct, state_fields as distinct_fields};
 pub(crate) use joined::Joined;
 pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, json_values, of_structure};
 pub(crate) use map_element::MapElement;
@@ -89,6 +91,7 @@ pub(crate) use one_nan::OneNan;
 pub(crate) use one_zero::{OneZero, has_zeros};
 pub(crate) use quantified::is_quantified;
 pub(crate) use text_or_list::TextOrList;
+pub(crate) use text_parts::chrono_format;
 
 /// What `[x + 1 FOR x IN list IF x > 0]` is called.
 pub(crate) const LIST_COMPREHENSION: &str = "list_comprehension";
@@ -118,6 +121,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(bins::Bins::new()),
+        ScalarUDF::new_from_impl(next_after::NextAfter::new()),
         ScalarUDF::new_from_impl(Collate::new()),
         ScalarUDF::new_from_impl(finite::Finite::is_finite()),
         ScalarUDF::new_from_impl(finite::Finite::is_infinite()),
@@ -230,9 +234,9 @@ fn add_aggregates(state: &mut SessionState) -> Result<()> {
     for aggregate in aggregates {
         state.register_udaf(Arc::new(aggregate))?;
     }
-    // The planner's is NULL where all y are equal; in SQL it is 1.
-    if let Some(determination) = over_frames("regr_r2", 2) {
-        state.register_udaf(determination)?;
+    // The planner's are NULL where all y are equal, which in SQL is 1 for `regr_r2`, and where there is a NaN.
+    for own in ["regr_r2", "corr"].into_iter().filter_map(|name| over_frames(name, 2)) {
+        state.register_udaf(own)?;
     }
     // Aggregates over the elements of lists; `mode` has one of its own.
     let named = state.aggregate_functions().iter().map(|(name, of)| (name.clone(), of.clone()));

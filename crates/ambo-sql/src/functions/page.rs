@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 37] = [
+const INTERNAL: [&str; 39] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -35,12 +35,14 @@ const INTERNAL: [&str; 37] = [
     "list_comprehension",
     "max_n",
     "min_n",
+    "name_in_moment",
     "not_negative",
     "quantile_cont_desc",
     "quantile_disc_desc",
     "regexp_extract_all_with_names",
     "regexp_extract_with_names",
     "round_moment",
+    "strftime_format",
     "strptime_with_zone",
     "try_cast_to_type",
     "try_not_negative",

@@ -8,13 +8,12 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 10] = [
+pub(super) static ALL: [Named; 9] = [
     plain!(["even"], [Double] => Double, |of| Ok(even(of[0].double()).into())),
     plain!(["fdiv"], [Double, Double] => Double, |of| Ok((of[0].double() / of[1].double()).floor().into())),
     plain!(["fmod"], [Double, Double] => Double, |of| Ok(remainder(of[0].double(), of[1].double()).into())),
     plain!(["gamma"], [Double] => Double, gamma),
     plain!(["lgamma"], [Double] => Double, lgamma),
-    plain!(["nextafter"], [Double, Double] => Double, |of| Ok(libm::nextafter(of[0].double(), of[1].double()).into())),
     plain!(["signbit"], [Double] => Bool, |of| Ok(of[0].double().is_sign_negative().into())),
     plain!(["erf"], [Double] => Double, |of| Ok(libm::erf(of[0].double()).into())),
     plain!(["erfc"], [Double] => Double, |of| Ok(libm::erfc(of[0].double()).into())),

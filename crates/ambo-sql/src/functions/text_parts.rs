@@ -8,7 +8,8 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 10] = [
+pub(super) static ALL: [Named; 11] = [
+    plain!(["strftime_format"], [Text] => Text, |of| Ok(chrono_format(of[0].text()).into())),
     plain!(["prefix"], [Text, Text] => Bool, |of| Ok(of[0].text().starts_with(of[1].text()).into())),
     plain!(["suffix"], [Text, Text] => Bool, |of| Ok(of[0].text().ends_with(of[1].text()).into())),
     plain!(["string_split", "str_split", "split"], [Text, Text] => Texts, split),
@@ -107,4 +108,24 @@ fn bar(of: &[Given<'_>]) -> Result<Made> {
     let missing = (width.floor() as usize).saturating_sub(out.chars().count());
     out.push_str(&" ".repeat(missing));
     Ok(out.into())
+}
+
+/// The format of `to_char` that says what one of DuckDB's says: `%f`, `%g` and `%n` are the micro-, milli- and nanoseconds of a second.
+pub(crate) fn chrono_format(format: &str) -> String {
+    let mut meant = String::with_capacity(format.len());
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        meant.push(letter);
+        if letter != '%' {
+            continue;
+        }
+        match letters.next() {
+            Some('f') => meant.push_str("6f"),
+            Some('g') => meant.push_str("3f"),
+            Some('n') => meant.push_str("9f"),
+            Some(other) => meant.push(other),
+            None => {}
+        }
+    }
+    meant
 }

@@ -23,6 +23,7 @@ mod digits;
 mod doubles;
 mod groups;
 mod kernel;
+mod mean_times;
 mod nested_casts;
 mod powers;
 mod round;

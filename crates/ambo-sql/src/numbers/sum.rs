@@ -6,13 +6,15 @@
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, TimeUnit, UInt64Type,
+};
 use datafusion::{
     common::{
         Result, ScalarValue,
         types::{
-            NativeType, logical_boolean, logical_float64, logical_int8, logical_int16, logical_int32,
-            logical_int64, logical_uint8, logical_uint16, logical_uint32, logical_uint64,
+            NativeType, logical_boolean, logical_date, logical_float64, logical_int8, logical_int16,
+            logical_int32, logical_int64, logical_uint8, logical_uint16, logical_uint32, logical_uint64,
         },
     },
     functions_aggregate::{average::avg_udaf, sum::sum_udaf},
@@ -26,10 +28,14 @@ use datafusion::{
 
 use super::{
     groups::Groups,
+    mean_times::{self, MeanTime, is_time, mean_type},
     sliding::{Different, Running},
     total::Whole,
 };
-use crate::optimizer::over_frames;
+use crate::{
+    functions::{Distinct, distinct_fields},
+    optimizer::over_frames,
+};
 
 /// The sum of an expression.
 pub(crate) fn sum(of: Expr) -> Expr {
@@ -79,6 +85,14 @@ impl Average {
             native(logical_int64(), signed, NativeType::Int64),
             native(logical_float64(), vec![TypeSignatureClass::Float], NativeType::Float64),
             exact(TypeSignatureClass::Duration),
+            // Days are moments.
+            TypeSignature::Coercible(vec![Coercion::new_implicit(
+                TypeSignatureClass::Timestamp,
+                vec![class(logical_date())],
+                NativeType::Timestamp(TimeUnit::Microsecond, None),
+            )]),
+            exact(TypeSignatureClass::Time),
+            exact(TypeSignatureClass::Interval),
         ];
         Self { planners: avg_udaf(), signature: Signature::one_of(kinds, Volatility::Immutable) }
     }
@@ -159,6 +173,10 @@ fn accumulator(
     if of.is_null() {
         return Ok(Box::new(Nothing(args.return_field.data_type().clone())));
     }
+    if is_mean && is_time(of) {
+        let mean = Box::new(MeanTime::new(mean_type(of)));
+        return Ok(if args.is_distinct { Box::new(Distinct::new(mean, args.expr_fields)) } else { mean });
+    }
     let name = if is_mean { "avg" } else { "sum" };
     if let Some(frames) = over_frames(name, 1)
         && is_sliding
@@ -184,6 +202,9 @@ fn state_fields(planners: &AggregateUDF, is_mean: bool, args: StateFieldsArgs<'_
     if of.is_null() {
         let field = Field::new(format_state_name(args.name, "nothing"), args.return_type().clone(), true);
         return Ok(vec![Arc::new(field)]);
+    }
+    if is_mean && is_time(of) {
+        return Ok(if args.is_distinct { distinct_fields(&args) } else { mean_times::state_fields(&args) });
     }
     if whole(of, args.return_type(), is_mean).is_none() {
         return planners.state_fields(args);
@@ -228,7 +249,8 @@ macro_rules! common {
         }
 
         fn groups_accumulator_supported(&$self, args: AccumulatorArgs<'_>) -> bool {
-            !args.expr_fields[0].data_type().is_null() && $planners.groups_accumulator_supported(args)
+            let of = args.expr_fields[0].data_type();
+            !of.is_null() && !is_time(of) && $planners.groups_accumulator_supported(args)
         }
 
         fn create_groups_accumulator(
@@ -287,6 +309,7 @@ impl AggregateUDFImpl for Average {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [DataType::Null] => Ok(DataType::Float64),
+            [of] if is_time(of) => Ok(mean_type(of)),
             types => self.planners.return_type(types),
         }
     }

@@ -158,6 +158,7 @@ impl Dialect for Generous {
         supports_empty_projections
         supports_explain_with_utility_options
         supports_extract_comma_syntax
+        supports_factorial_operator
         supports_filter_during_aggregation
         supports_from_first_select
         supports_group_by_expr

@@ -16,6 +16,7 @@ use super::{
     created_names::say_named_tables,
     describe::say_descriptions,
     fetches::say_fetches,
+    keyed::say_keys,
     limits::say_shares,
     merge_forms::say_short_merges,
     names_before::say_names_before,
@@ -47,6 +48,8 @@ struct Words {
     merges: bool,
     /// Columns that may have no type.
     implied: bool,
+    /// Keys of tables in WITH.
+    keys: bool,
     pivots: bool,
     samples: bool,
     shares: bool,
@@ -61,7 +64,8 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 16] = [
+    let forms: [(bool, Say); 17] = [
+        (there.keys, say_keys),
         (there.implied, say_implied_types),
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
@@ -88,7 +92,7 @@ pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 impl Words {
     fn of(tokens: &[TokenWithSpan]) -> Self {
         let mut there = Self::default();
-        let (mut has_limit, mut has_create) = (false, false);
+        let (mut has_limit, mut has_create, mut has_recursive) = (false, false, false);
         let (mut is_behind_star, mut is_behind_comma) = (false, false);
         for TokenWithSpan { token, .. } in tokens {
             match token {
@@ -109,6 +113,8 @@ impl Words {
                     Keyword::COLUMNS => there.stars = true,
                     Keyword::DESCRIBE | Keyword::DESC | Keyword::SHOW => there.descriptions = true,
                     Keyword::LIMIT => has_limit = true,
+                    Keyword::RECURSIVE => has_recursive = true,
+                    Keyword::USING => there.keys |= has_recursive,
                     Keyword::PERCENT => there.shares |= has_limit,
                     Keyword::PIVOT | Keyword::UNPIVOT => there.pivots = true,
                     Keyword::STRUCT | Keyword::ROW => there.structs = true,

@@ -211,8 +211,10 @@ fn matching(tokens: &[TokenWithSpan], seen: &[usize], open: usize) -> Option<usi
 fn is_query(tokens: &[TokenWithSpan], at: usize) -> bool {
     let is_seen = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
     let next = tokens[at + 1..].iter().find(is_seen);
-    next.is_some_and(|next| matches!(next.token, Token::Word(_)))
-        && begins_query(tokens[..at].iter().rev().find(is_seen))
+    let before = tokens[..at].iter().rev().find(is_seen);
+    // Behind the tables of WITH.
+    let is_behind_with = before.is_some_and(|before| before.token == Token::RParen);
+    next.is_some_and(|next| matches!(next.token, Token::Word(_))) && (is_behind_with || begins_query(before))
 }
 
 /// Whether a query may begin behind a token.

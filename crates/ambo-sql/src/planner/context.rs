@@ -43,6 +43,12 @@ impl Planner<'_> {
             return Ok(source.clone());
         }
         if let TableReference::Bare { table } = name
+            && let Some(source) =
+                self.computed.lock().unwrap_or_else(PoisonError::into_inner).get(table.as_ref())
+        {
+            return Ok(source.clone());
+        }
+        if let TableReference::Bare { table } = name
             && let Some(numbered) = self.numbered(table)
         {
             return numbered;

@@ -3,8 +3,7 @@
 //! | beside | what is done |
 //! |---|---|
 //! | a constant text | it is the label, or an error that names those that there are |
-//! | a text of a column, for `=` and the like | labels are compared as texts |
-//! | a text of a column, for `<` and the like | it is the label |
+//! | a text of a column | labels are compared as texts |
 //! | another enum | labels are compared as texts |
 //!
 //! What is one of several values ([`alike`]) is a text where these are not of one enum, and so is what a function of texts is given.
@@ -58,25 +57,15 @@ fn is_constant(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(..) | Expr::Placeholder(_))
 }
 
-fn is_order(op: Operator) -> bool {
-    matches!(op, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq)
-}
-
 /// Both sides of a comparison as values that are compared; `None` if they are.
-fn compared(
-    left: &Expr,
-    from: &DataType,
-    op: Operator,
-    right: &Expr,
-    to: &DataType,
-) -> Result<Option<(Expr, Expr)>> {
+fn compared(left: &Expr, from: &DataType, right: &Expr, to: &DataType) -> Result<Option<(Expr, Expr)>> {
     let texts = || Some((as_text(left.clone()), as_text(right.clone())));
     Ok(match (is_enum(from), is_enum(to)) {
         (true, true) if from != to => texts(),
-        (true, false) if is_text(to) && (is_order(op) || is_constant(right)) => {
+        (true, false) if is_text(to) && is_constant(right) => {
             Some((left.clone(), as_enum(right.clone(), from)?))
         }
-        (false, true) if is_text(from) && (is_order(op) || is_constant(left)) => {
+        (false, true) if is_text(from) && is_constant(left) => {
             Some((as_enum(left.clone(), to)?, right.clone()))
         }
         (true, false) if is_text(to) => Some((as_text(left.clone()), right.clone())),
@@ -116,7 +105,7 @@ impl ExprPlanner for EnumOperators {
             let (left, right) = (text(expr.left, &from), text(expr.right, &to));
             return Ok(PlannerResult::Original(RawBinaryExpr { left, right, op: expr.op }));
         }
-        Ok(match compared(&expr.left, &from, op, &expr.right, &to)? {
+        Ok(match compared(&expr.left, &from, &expr.right, &to)? {
             Some((left, right)) => PlannerResult::Planned(binary(left, op, right)),
             None => PlannerResult::Original(expr),
         })
@@ -189,7 +178,7 @@ fn meant(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
             let types = (type_of(&left, schema), type_of(&right, schema));
             let changed = match types {
-                (Some(from), Some(to)) => compared(&left, &from, op, &right, &to)?,
+                (Some(from), Some(to)) => compared(&left, &from, &right, &to)?,
                 _ => None,
             };
             match changed {
@@ -198,14 +187,18 @@ fn meant(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
         }
         Expr::Between(Between { expr, negated, low, high }) if is_of(&expr).is_some() => {
-            let bounds = [low, high].map(|bound| side(&expr, &bound, Operator::Lt, schema));
-            let [low, high] = bounds;
+            // All by their places, or all texts.
+            if [&low, &high].into_iter().any(|bound| is_texts(bound, schema) && !is_constant(bound)) {
+                let [expr, low, high] = [expr, low, high].map(|of| Box::new(as_text(*of)));
+                return Ok(Transformed::yes(Expr::Between(Between { expr, negated, low, high })));
+            }
+            let [low, high] = [low, high].map(|bound| side(&expr, &bound, schema));
             let (low, high) = (Box::new(low?), Box::new(high?));
             Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
         }
         Expr::InList(InList { expr, list, negated }) if is_of(&expr).is_some() => {
             // All of one type, or all texts.
-            let sides = list.iter().map(|item| side(&expr, item, Operator::Eq, schema));
+            let sides = list.iter().map(|item| side(&expr, item, schema));
             let list = sides.collect::<Result<Vec<_>>>()?;
             let ty = is_of(&expr);
             match list
@@ -259,11 +252,11 @@ fn is_pattern(op: Operator) -> bool {
 }
 
 /// What an enum is compared with, as `compared` has it.
-fn side(of: &Expr, other: &Expr, op: Operator, schema: &DFSchema) -> Result<Expr> {
+fn side(of: &Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
     let (Some(from), Some(to)) = (type_of(of, schema), type_of(other, schema)) else {
         return Ok(other.clone());
     };
-    Ok(compared(of, &from, op, other, &to)?.map_or_else(|| other.clone(), |(_, other)| other))
+    Ok(compared(of, &from, other, &to)?.map_or_else(|| other.clone(), |(_, other)| other))
 }
 
 /// Values of which one is the result, as texts if some are enums and others are not of the same; `None` if all are of one type.
@@ -279,7 +272,7 @@ fn of_case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if let Some(of) = &mut expr
         && type_of(of, schema).is_some_and(|ty| is_enum(&ty))
     {
-        let whens = when_then_expr.iter().map(|(when, _)| side(of, when, Operator::Eq, schema));
+        let whens = when_then_expr.iter().map(|(when, _)| side(of, when, schema));
         let whens = whens.collect::<Result<Vec<_>>>()?;
         let are_alike = alike(whens.iter().chain([of.as_ref()]), schema);
         for ((when, _), new) in when_then_expr.iter_mut().zip(whens) {

@@ -61,13 +61,13 @@ const MEANINGS: [(&str, usize, &str); 181] = [
     ("hour", 1, "date_part('hour', $1)"),
     ("minute", 1, "date_part('minute', $1)"),
     ("second", 1, "date_part('second', $1)"),
-    ("dayname", 1, "to_char($1, '%A')"),
-    ("monthname", 1, "to_char($1, '%B')"),
+    ("dayname", 1, "name_in_moment($1, '%A')"),
+    ("monthname", 1, "name_in_moment($1, '%B')"),
     ("last_day", 1, "CAST(date_trunc('month', $1) + INTERVAL '1 month' - INTERVAL '1 day' AS DATE)"),
     ("date_add", 2, "$1 + $2"),
     ("date_sub", 2, "$1 - $2"),
     ("unixepoch", 1, "to_unixtime($1)"),
-    ("strftime", 2, "to_char(CAST($2 AS TIMESTAMP), $1)"),
+    ("strftime", 2, "to_char(CAST($2 AS TIMESTAMP), strftime_format($1))"),
     ("age", 1, "age(current_date(), $1)"),
     ("epoch", 1, "date_part('epoch', $1)"),
     ("current_schema", 0, "current_setting('schema')"),
@@ -184,7 +184,7 @@ const MEANINGS: [(&str, usize, &str); 181] = [
     ("argmax", 3, "arg_max_n($1, $2, $3)"),
     ("approx_quantile", 2, "quantile_disc($1, $2)"),
     ("div", 2, "trunc($1 / $2)"),
-    ("generate_subscripts", 2, "unnest(range(1, array_length($1, $2) + 1))"),
+    ("generate_subscripts", 2, "unnest(range(1, CAST(array_length($1, $2) AS BIGINT) + 1))"),
     ("variance", 1, "var($1)"),
     ("std", 1, "stddev($1)"),
     ("arbitrary", 1, "first_value($1)"),
@@ -236,7 +236,8 @@ const AGGREGATES: [&str; 17] = [
 ];
 
 /// Functions that are another one, whatever their arguments are.
-const RENAMED: [(&str, &str); 13] = [
+const RENAMED: [(&str, &str); 14] = [
+    ("grouping_id", "grouping"),
     ("unpivot_list", "make_array"),
     ("array_zip", "arrays_zip"),
     ("struct_has", "struct_contains"),

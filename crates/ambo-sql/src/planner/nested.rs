@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{DFSchema, Result, ScalarValue, plan_err},
+    functions::core,
     logical_expr::{
         Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, ScalarUDFImpl, cast, lit,
         planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr},
@@ -98,6 +99,15 @@ fn beside_text(mut expr: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
     expr
 }
 
+/// The field of a struct at a place, counted from 1: `(ROW(1, 'a'))[2]`.
+fn field_at(ty: &DataType, key: &Expr) -> Option<String> {
+    let (DataType::Struct(fields), Expr::Literal(ScalarValue::Int64(Some(place)), _)) = (ty, key) else {
+        return None;
+    };
+    let place = usize::try_from(*place).ok()?.checked_sub(1)?;
+    fields.get(place).filter(|_| !is_enum(ty)).map(|field| field.name().clone())
+}
+
 /// `json['name']`, `json[0]`: as `->`.
 fn in_json(access: RawFieldAccessExpr) -> Result<PlannerResult<RawFieldAccessExpr>> {
     let RawFieldAccessExpr { expr, field_access } = access;
@@ -158,6 +168,10 @@ impl ExprPlanner for NestedValues {
             }
             GetFieldAccess::NamedStructField { name } if is_map => {
                 Ok(PlannerResult::Planned(ELEMENT.call(vec![expr, Expr::Literal(name, None)])))
+            }
+            GetFieldAccess::ListIndex { key } if field_at(&ty, &key).is_some() => {
+                let name = field_at(&ty, &key).unwrap_or_default();
+                Ok(PlannerResult::Planned(core::get_field().call(vec![expr, lit(name)])))
             }
             GetFieldAccess::ListIndex { key } if is_text(&ty) => {
                 Ok(PlannerResult::Planned(call(TextOrList::element(), vec![expr, *key])))

@@ -1,8 +1,8 @@
-//! LIKE with ESCAPE, SIMILAR TO, and ANY and ALL of lists, as functions of ours.
+//! LIKE with ESCAPE, SIMILAR TO, `&&`, `^@` and `!`, and ANY and ALL of lists, as functions.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, ValueWithSpan,
+    Ident, ObjectName, UnaryOperator, ValueWithSpan,
 };
 
 /// What is meant by an expression that the planner would read otherwise, or not at all.
@@ -27,6 +27,15 @@ pub(super) fn by_function(expr: &mut Expr) {
             if let Some(meant) = quantified(left, compare_op, right, "ALL") {
                 *expr = meant;
             }
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => {
+            *expr = call("array_has_any", vec![(**left).clone(), (**right).clone()]);
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
+            *expr = call("starts_with", vec![(**left).clone(), (**right).clone()]);
+        }
+        Expr::UnaryOp { op: UnaryOperator::PGPostfixFactorial, expr: of } => {
+            *expr = call("factorial", vec![(**of).clone()]);
         }
         _ => {}
     }

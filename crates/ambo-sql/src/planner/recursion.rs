@@ -170,7 +170,7 @@ fn wider(own: &DataType, other: &DataType, is_last: bool) -> Option<DataType> {
     }
 }
 
-fn query(with: With, body: SetExpr) -> ast::Query {
+pub(super) fn query(with: With, body: SetExpr) -> ast::Query {
     let with = (!with.cte_tables.is_empty()).then_some(with);
     ast::Query {
         with,

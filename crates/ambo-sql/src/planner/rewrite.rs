@@ -37,12 +37,13 @@ use super::{
     refused,
     row_value::{by_values, say_rows},
     samples,
-    series::say_lateral,
+    series::{say_lateral, say_ordinality},
     stars,
     ties::say_ties,
     times::{say_bucket_in_zone, times, unclear_interval},
     trees::{self, is_marked},
     union_orders::{say_numbers, say_orders_of_union},
+    unnested,
     unpivot::say_unpivot,
     using::{Common, say_common_columns},
 };
@@ -177,7 +178,8 @@ impl Rewriting<'_> {
                     .and_then(|()| say_given(select, order_by, with.as_ref(), self.ask))
                     .and_then(|()| say_pivot(select, with.as_ref(), self.ask))
                     .and_then(|()| say_unpivot(select, with.as_ref(), self.ask))
-                    .and_then(|()| describe::write_out(select, with.as_ref(), self.ask));
+                    .and_then(|()| describe::write_out(select, with.as_ref(), self.ask))
+                    .map(|()| unnested::write_out(select, with.as_ref(), self.ask));
             }
         });
         result?;
@@ -230,6 +232,7 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        say_ordinality(factor);
         let said = samples::say_sample(factor, self.known).and_then(|()| refused::table_factor(factor));
         match said {
             Err(error) => self.stop(error),

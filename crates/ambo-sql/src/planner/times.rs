@@ -21,7 +21,8 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => call("timezone($1, $2)", [time_zone, timestamp]),
         Expr::Extract { field, expr, .. } => {
-            let field = Expr::value(Value::SingleQuotedString(field.to_string()));
+            let field = field.to_string();
+            let field = Expr::value(Value::SingleQuotedString(field.trim_matches('\'').to_owned()));
             call("date_part($1, $2)", [&field, expr])
         }
         Expr::Cast { kind, expr: inner, data_type, array: false, format: None } => {

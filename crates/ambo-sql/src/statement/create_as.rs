@@ -1,9 +1,9 @@
 //! CREATE TABLE … AS: the rows of a query as a new table.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ambo::{CatalogEdit, IndexDefinition, TableDefinition};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
 use super::{
@@ -28,13 +28,29 @@ impl Source {
         let planner = connection.reader()?;
         let plan = planner.plan_query(query, params)?;
         let batches = Stream::new(&planner, &plan)?;
-        Ok(Self { schema: batches.schema(&plan), batches })
+        Ok(Self { schema: told_apart(&batches.schema(&plan)), batches })
     }
 
     /// Its columns.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
+}
+
+/// Columns of a query that are called alike get names of their own, as in DuckDB: `k`, `k_1`, `k_2`.
+fn told_apart(schema: &SchemaRef) -> SchemaRef {
+    let mut taken: HashSet<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut seen = HashSet::new();
+    let name = |field: &FieldRef| {
+        if seen.insert(field.name().clone()) {
+            return field.clone();
+        }
+        let mut names = (1..).map(|nth| format!("{}_{nth}", field.name()));
+        let name = names.find(|name| taken.insert(name.clone())).unwrap_or_default();
+        Arc::new(field.as_ref().clone().with_name(name))
+    };
+    let fields: Fields = schema.fields().iter().map(name).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// Creates a table with the rows of a query, and then its indexes. Returns how many rows there are. Messages call it `name`.

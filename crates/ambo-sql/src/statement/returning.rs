@@ -1,5 +1,7 @@
 //! What a statement that writes gives back: how many rows it wrote, and what RETURNING says of them.
 
+use std::ops::ControlFlow;
+
 use ambo::TableDefinition;
 use arrow::{
     array::RecordBatch,
@@ -7,11 +9,11 @@ use arrow::{
 };
 use datafusion::{
     common::{ScalarValue, TableReference},
-    sql::sqlparser::ast::SelectItem,
+    sql::sqlparser::ast::{Expr, Query, SelectItem, VisitorMut},
 };
 
-use super::evaluate::Frame;
-use crate::{Result, Rows, connection::Work, rows::Source};
+use super::{evaluate::Frame, target::quoted};
+use crate::{Result, Rows, connection::Work, names::ident, rows::Source, walk::WalkMut};
 
 /// See the module.
 pub(super) struct Written {
@@ -64,8 +66,51 @@ impl<'s> Returning<'s> {
     /// Computes what is returned, after the rows were written.
     pub(super) fn finish(self, work: &Work<'_>, affected: u64, params: &[ScalarValue]) -> Result<Written> {
         let Some(items) = self.items else { return Ok(Written { affected, returned: None }) };
+        let mut items = items.to_vec();
+        let _ = items.walk_mut(&mut OfTable { columns: &self.columns, within: 0 });
         let frame = Frame::new(self.columns, self.batches)?;
-        let returned = frame.select(&work.planner()?, items, params)?;
+        let returned = frame.select(&work.planner()?, &items, params)?;
         Ok(Written { affected, returned: Some(returned) })
+    }
+}
+
+/// A name that the table and others have is the table's: its rows are returned.
+struct OfTable<'c> {
+    columns: &'c [(Option<TableReference>, Field)],
+    /// How many queries are around: these have tables of their own.
+    within: usize,
+}
+
+impl OfTable<'_> {
+    /// The table that a name is meant of, if others have it, too.
+    fn table(&self, name: &str) -> Option<String> {
+        let mut of = self.columns.iter().filter(|(_, field)| field.name() == name);
+        let (table, _) = of.next()?;
+        let table = table.as_ref().filter(|_| of.next().is_some())?;
+        Some(table.table().to_owned())
+    }
+}
+
+impl VisitorMut for OfTable<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.within += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.within -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = expr
+            && self.within == 0
+            && let Some(table) = self.table(&ident(name))
+        {
+            *expr = Expr::CompoundIdentifier(vec![quoted(&table), name.clone()]);
+        }
+        ControlFlow::Continue(())
     }
 }

@@ -74,10 +74,10 @@ const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
 impl Zone {
     pub(crate) const UTC: Self = Self::Fixed(0);
 
-    /// The zone of a name, in any case, or of an offset as in `+02` or `-03:30`, which is east of UTC.
+    /// The zone of a name, in any case, or of an offset as in `+02`, `-03:30` or `UTC+2`, which is east of UTC.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let name = name.trim();
-        if let Some(offset) = read_offset(name) {
+        if let Some(offset) = read_offset(name).or_else(|| beside_utc(name)) {
             return Some(Self::Fixed(offset));
         }
         if let Some(zone) = named(name) {
@@ -139,6 +139,19 @@ impl Zone {
             (_, Some(second)) if shows(&second) => Some(second),
             (first, _) => first,
         }
+    }
+}
+
+/// Seconds east of UTC, as in `UTC+5`, `UTC-0330`, `UTC+05:30`. As in DuckDB; in PostgreSQL such a name is west of UTC.
+fn beside_utc(name: &str) -> Option<i32> {
+    let (utc, offset) = name.split_at_checked(3)?;
+    let (sign, digits) = offset.split_at_checked(1)?;
+    if !utc.eq_ignore_ascii_case("utc") || !matches!(sign, "+" | "-") {
+        return None;
+    }
+    match digits.len() == 3 && !digits.contains(':') {
+        true => read_offset(&format!("{sign}0{digits}")),
+        false => read_offset(offset),
     }
 }
 

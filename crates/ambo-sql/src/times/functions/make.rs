@@ -1,12 +1,15 @@
 //! `make_date(year, month, day)`, `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them
-//! or that of the session; of one number, the days or microseconds since 1970.
+//! or that of the session; of one number, the days or microseconds since 1970. `make_time(hour, minute, second)`.
 
 use std::sync::Arc;
 
 use ambo::calendar::{Endless, days_of};
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
-    datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimestampMicrosecondType},
+    datatypes::{
+        DataType, Date32Type, Float64Type, Int64Type, Time64NanosecondType, TimeUnit,
+        TimestampMicrosecondType,
+    },
 };
 use datafusion::{
     common::{Result, exec_err, plan_err},
@@ -144,6 +147,56 @@ impl ScalarUDFImpl for MakeTimestamp {
     }
 }
 
+/// `make_time(hour, minute, second)`, with parts of seconds.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct MakeTime {
+    signature: Signature,
+}
+
+impl MakeTime {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for MakeTime {
+    fn name(&self) -> &str {
+        "make_time"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types.len() {
+            3 => Ok(vec![DataType::Int64, DataType::Int64, DataType::Float64]),
+            _ => plan_err!("make_time has an hour, a minute and seconds"),
+        }
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Time64(TimeUnit::Nanosecond))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let given = args.args.iter().map(|value| value.to_array(args.number_rows));
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let time = |row: usize| {
+            if given.iter().any(|array| array.is_null(row)) {
+                return Ok(None);
+            }
+            match time_of_day(&given, 0, row) {
+                Some(time) => Ok(Some(time * 1000)),
+                None => exec_err!("make_time: there is no such time"),
+            }
+        };
+        let times: PrimitiveArray<Time64NanosecondType> =
+            (0..args.number_rows).map(time).collect::<Result<_>>()?;
+        Ok(ColumnarValue::Array(Arc::new(times)))
+    }
+}
+
 fn number(given: &[ArrayRef], place: usize, row: usize) -> i64 {
     given[place].as_primitive::<Int64Type>().value(row)
 }
@@ -161,11 +214,16 @@ fn day(given: &[ArrayRef], row: usize) -> Option<i64> {
 
 /// What a clock shows that shows these.
 fn local(given: &[ArrayRef], row: usize) -> Option<i64> {
-    let number = |place| number(given, place, row);
-    let days = day(given, row)?;
-    let seconds = given[5].as_primitive::<Float64Type>().value(row);
-    let in_range =
-        (0..=24).contains(&number(3)) && (0..60).contains(&number(4)) && (0.0..=60.0).contains(&seconds);
-    let time = (number(3) * 60 + number(4)) * 60 * SECOND + (seconds * SECOND as f64).round() as i64;
-    (in_range && time <= DAY).then(|| days.checked_mul(DAY)?.checked_add(time)).flatten()
+    let (days, time) = (day(given, row)?, time_of_day(given, 3, row)?);
+    days.checked_mul(DAY)?.checked_add(time)
+}
+
+/// The microseconds of a day of an hour, a minute and seconds, which are there from a place on.
+fn time_of_day(given: &[ArrayRef], from: usize, row: usize) -> Option<i64> {
+    let [hour, minute] = [0, 1].map(|place| number(given, from + place, row));
+    let seconds = given[from + 2].as_primitive::<Float64Type>().value(row);
+    let in_range = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(&seconds);
+    in_range
+        .then(|| (hour * 60 + minute) * 60 * SECOND + (seconds * SECOND as f64).round() as i64)
+        .filter(|time| *time <= DAY)
 }

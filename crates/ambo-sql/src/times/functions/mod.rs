@@ -6,6 +6,7 @@ mod bucket;
 mod epoch;
 pub(super) mod era;
 mod make;
+mod names;
 mod now;
 mod number;
 mod part;
@@ -35,8 +36,10 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::new_from_impl(bin::DateBin::new()),
         ScalarUDF::new_from_impl(bucket::TimeBucket::new()),
         ScalarUDF::new_from_impl(make::MakeDate::new()),
+        ScalarUDF::new_from_impl(make::MakeTime::new()),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(false)),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(true)),
+        ScalarUDF::new_from_impl(names::NameInMoment::new()),
         ScalarUDF::new_from_impl(part::DatePart::new()),
         ScalarUDF::new_from_impl(trunc::DateTrunc::new()),
         ScalarUDF::new_from_impl(number::ToUnixtime::new()),

@@ -1,14 +1,19 @@
 //! `strftime(moment, format)`, as DuckDB has it, or `strftime(format, moment)`, as SQLite has it, where it is not said which argument is
 //! the format: neither has a `%`. Then the one that is not a text is the moment, and of two texts the second.
 
-use arrow::datatypes::DataType;
+use std::sync::Arc;
+
+use arrow::{
+    array::{AsArray, StringArray},
+    datatypes::DataType,
+};
 use datafusion::{
     common::{Result, plan_err},
     functions::datetime,
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
-use crate::times::MOMENT;
+use crate::{functions::chrono_format, times::MOMENT, value::returned};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Strftime(Signature);
@@ -51,6 +56,12 @@ impl ScalarUDFImpl for Strftime {
             args.args.swap(0, 1);
             args.arg_fields.swap(0, 1);
         }
+        let rows = args.number_rows;
+        let is_one = matches!(args.args[1], ColumnarValue::Scalar(_));
+        let formats = args.args[1].to_array(if is_one { 1 } else { rows })?;
+        let formats: StringArray =
+            formats.as_string::<i32>().iter().map(|format| format.map(chrono_format)).collect();
+        args.args[1] = returned(Arc::new(formats), is_one)?;
         datetime::to_char().invoke_with_args(args)
     }
 }
