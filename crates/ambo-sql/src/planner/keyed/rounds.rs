@@ -236,10 +236,8 @@ fn like(rows: &Rows, schema: &SchemaRef) -> Result<Rows> {
         |(column, field): (&ArrayRef, &Arc<Field>)| cast_with_options(column, field.data_type(), &strictly);
     let batch = |batch: &RecordBatch| {
         let columns = batch.columns().iter().zip(schema.fields()).map(cast);
-        Ok(batch_of(
-            schema.clone(),
-            columns.collect::<std::result::Result<_, _>>().map_err(DataFusionError::from)?,
-        )?)
+        let columns = columns.collect::<std::result::Result<_, _>>().map_err(DataFusionError::from)?;
+        batch_of(schema.clone(), columns)
     };
     Ok(Rows { schema: schema.clone(), batches: rows.batches.iter().map(batch).collect::<Result<_>>()? })
 }
