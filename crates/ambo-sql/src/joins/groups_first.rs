@@ -34,6 +34,8 @@ const SHARE_LEAST_HASHED: f64 = 0.5;
 const DIGITS_MOST: u8 = 19;
 /// With fewer rows for each group the join is hardly less work behind it.
 const ROWS_LEAST: f64 = 8.0;
+/// The same, where texts are hashed behind it.
+const ROWS_LEAST_HASHED: f64 = 2.0;
 
 /// The rule. See the module. To be run behind the one that looks for aggregates of a table alone.
 #[derive(Debug)]
@@ -127,13 +129,15 @@ struct Split {
     parts: Parts,
     /// About which share of the groups finds rows of the other side.
     share: f64,
+    /// About how many rows a group has.
+    rows: f64,
 }
 
 impl Split {
     fn new(join: &Join, is_left: bool, groups: &[Expr], asked: &[Expr]) -> Result<Option<Self>> {
         let (side, other) = if is_left { (&join.left, &join.right) } else { (&join.right, &join.left) };
         let (keys, parts) = (Vec::new(), Parts::default());
-        let mut split = Self { side: side.clone(), is_left, keys, parts, share: 0.0 };
+        let mut split = Self { side: side.clone(), is_left, keys, parts, share: 0.0, rows: 0.0 };
         for (left, right) in &join.on {
             match if is_left { left } else { right } {
                 Expr::Column(column) => split.add_key(column),
@@ -151,8 +155,8 @@ impl Split {
                 return Ok(None);
             }
         }
-        let groups = estimate::combinations(side, &split.keys);
-        Ok((estimate::rows(side) >= groups * ROWS_LEAST).then_some(split))
+        split.rows = estimate::rows(side) / estimate::combinations(side, &split.keys);
+        Ok((split.rows >= ROWS_LEAST_HASHED).then_some(split))
     }
 
     fn add_key(&mut self, column: &Column) {
@@ -200,6 +204,9 @@ impl Split {
 
     /// The groups of the side, if a storage computes them.
     fn grouped(&self) -> Result<Option<LogicalPlan>> {
+        if self.rows < ROWS_LEAST {
+            return Ok(None);
+        }
         let plan = self.plan()?;
         let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(None) };
         match in_storage(aggregate)? {
