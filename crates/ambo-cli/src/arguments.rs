@@ -188,7 +188,18 @@ pub enum Command {
         #[arg(long)]
         verify: bool,
     },
-    /// Make a database of a backup, in another directory
+    /// Archive the log of a database that no other process has open, from now on and whoever opens it; or what was committed until now
+    Archive {
+        /// The database's directory
+        dir: PathBuf,
+        /// The directory of the archive: an empty one, a new one, or the archive of this database. Without it what was committed until now
+        /// is archived
+        to: Option<PathBuf>,
+        /// Do not archive any more
+        #[arg(long, conflicts_with = "to")]
+        stop: bool,
+    },
+    /// Make a database of a backup, in another directory; with an archive of the log, as it was at any moment since
     Restore {
         /// The directory of the backup
         from: PathBuf,
@@ -199,6 +210,8 @@ pub enum Command {
         /// Let the database not be encrypted, though the backup is
         #[arg(long, conflicts_with_all = ["new_key_file", "new_key_environment", "new_passphrase_environment"])]
         plain: bool,
+        #[command(flatten)]
+        point: PointArguments,
     },
     /// Let another key open an encrypted database, which no other process has open
     Rekey {
@@ -259,6 +272,20 @@ pub struct NewKeyArguments {
     /// An environment variable that has the new passphrase
     #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["new_key_file", "new_key_environment"])]
     pub new_passphrase_environment: Option<String>,
+}
+
+/// Up to where a database is restored.
+#[derive(Args, Clone, Debug)]
+pub struct PointArguments {
+    /// The archive of the log since the backup; all of it, if no point is given
+    #[arg(long, value_name = "DIR")]
+    pub archive: Option<PathBuf>,
+    /// Up to this time, as '2026-01-31 12:00:00' in UTC or with an offset
+    #[arg(long = "to", value_name = "TIME", requires = "archive")]
+    pub time: Option<String>,
+    /// Up to this commit, by its number
+    #[arg(long = "to-commit", value_name = "N", requires = "archive", conflicts_with = "time")]
+    pub commit: Option<u64>,
 }
 
 impl NewKeyArguments {

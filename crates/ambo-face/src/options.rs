@@ -18,6 +18,8 @@ use crate::{Class, Error, Result};
 /// | `sync` | `commit`, `off`, or an interval such as `100ms` |
 /// | `cache_bytes`, `memtable_bytes`, `memory_bytes`, `transaction_bytes_max` | a size such as `256MiB` |
 /// | `keep_log_bytes` | a size: how much of the log is kept for those who follow changes |
+/// | `archive` | a directory: the log is archived there from now on, by whoever opens the database |
+/// | `archive_wait_bytes` | a size: how much of the log may wait for an archive that cannot be written to, before commits are refused |
 /// | `page_size` | a size: a power of two from 4 KiB to 64 KiB |
 /// | `lock_timeout` | a time such as `500ms`; a number is of seconds |
 /// | `key_file`, `key_environment`, `passphrase_environment` | the key of an encrypted database: a file, or an environment variable |
@@ -29,7 +31,9 @@ pub struct Options {
     given: BTreeMap<&'static str, String>,
 }
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
+    "archive",
+    "archive_wait_bytes",
     "background_merge",
     "cache_bytes",
     "create",
@@ -115,6 +119,8 @@ impl Options {
         }
         for (name, value) in &self.given {
             match *name {
+                "archive" => store = store.archive(value),
+                "archive_wait_bytes" => store = store.archive_wait_bytes(size(name, value)? as u64),
                 "background_merge" => store = store.background_merge(truth(name, value)?),
                 "cache_bytes" => store = store.cache_bytes(size(name, value)?),
                 "create" => store = store.create(truth(name, value)?),

@@ -34,6 +34,7 @@
 
 mod aggregate;
 mod alter;
+mod archive;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod backup;
@@ -85,10 +86,11 @@ pub use ambo_engine::{
         TableDefinition, TableOptions, View, logical::uuid_text, nearest, qualify,
     },
     database::{
-        Advice, BackupReport, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace,
-        ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
-        RecordChoice, RecoveryReport, RestoredKey, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
-        TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
+        Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,
+        ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info,
+        LoadOptions, Loaded, MemoryUse, PointReport, RecordChoice, RecoveryReport, RestorePoint, RestoredKey,
+        Savepoint, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value,
+        ValueReader, ValueWriter,
     },
     id::Timestamp,
     priority::give_way,

@@ -24,8 +24,9 @@ use crate::{BackupReport, Database, Key, KeySource, Passphrase, RestoredKey, Res
 #[derive(Clone, Debug, Default)]
 #[must_use = "call `open` at the end"]
 pub struct Options {
-    settings: Settings,
+    pub(crate) settings: Settings,
     plugin_directory: Option<PathBuf>,
+    archive: Option<PathBuf>,
 }
 
 impl Options {
@@ -65,6 +66,12 @@ impl Options {
     /// kept where that is more than half of what the disk has free.
     pub fn keep_log_bytes(mut self, bytes: u64) -> Self {
         self.settings.keep_log_bytes = bytes;
+        self
+    }
+
+    /// As [`Database::archive_to`], as soon as the database is opened.
+    pub fn archive(mut self, directory: impl AsRef<Path>) -> Self {
+        self.archive = Some(directory.as_ref().to_path_buf());
         self
     }
 
@@ -188,6 +195,9 @@ impl Options {
         let db = Database::new(Running::start(engine)?, Arc::new(recovery));
         if let Some(directory) = self.plugin_directory {
             db.uqi_plugins().set_directory(directory);
+        }
+        if let Some(archive) = self.archive {
+            db.archive_to(archive)?;
         }
         Ok(db)
     }

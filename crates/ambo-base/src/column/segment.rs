@@ -94,6 +94,11 @@ impl SegmentStore {
         store
     }
 
+    /// The database's id.
+    pub fn database_id(&self) -> u128 {
+        self.database
+    }
+
     /// Where the files are.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk

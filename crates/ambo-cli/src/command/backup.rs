@@ -24,7 +24,7 @@ pub fn backup(dir: &Path, to: &Path, verify: bool, tuning: &Tuning, out: &mut Ou
 }
 
 /// Opens the database; if another process has it, that one can make the backup.
-fn open(dir: &Path, tuning: &Tuning) -> Result<Store> {
+pub(super) fn open(dir: &Path, tuning: &Tuning) -> Result<Store> {
     Store::open(dir, Access::Write, tuning).map_err(|failure| match failure {
         Failure::InUse(text) => Failure::InUse(format!(
             "{text}, or have that process make the backup: with BACKUP TO in SQL, or Database::backup_to"

@@ -315,6 +315,11 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
         line("segments", format!("{bytes} on disk in {segments} files"));
     }
     line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
+    if let Some(archive) = &info.archive {
+        let waiting = output::bytes(archive.waiting_bytes);
+        let failure = archive.failure.as_ref().map_or(String::new(), |why| format!("; {why}"));
+        line("archive of the log", format!("{}, {waiting} wait{failure}", archive.place));
+    }
     line(
         "memtable",
         format!(
@@ -440,6 +445,12 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "free_pages": info.pages.free_pages,
         "log_bytes": info.log_bytes,
         "log_segments": info.log_segments,
+        "archive": info.archive.as_ref().map(|archive| json!({
+            "place": archive.place,
+            "archived": archive.archived.0,
+            "waiting_bytes": archive.waiting_bytes,
+            "failure": archive.failure,
+        })),
         "checkpoints": info.checkpoints,
         "encrypted": info.data_keys > 0,
         "data_keys": info.data_keys,

@@ -1,6 +1,7 @@
 //! The commands that both the shell and the prompt have.
 
 pub mod advise;
+pub mod archive;
 pub mod backup;
 pub mod check;
 pub mod info;
@@ -83,13 +84,17 @@ fn here(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             store.close()
         }
         Command::Backup { dir, to, verify } => backup::backup(&dir, &to, verify, tuning, out),
-        Command::Restore { from, to, new_key, plain } => {
+        Command::Archive { dir, to, stop } => archive::archive(&dir, to.as_deref(), stop, tuning, out),
+        Command::Restore { from, to, new_key, plain, point } => {
             let key = match (new_key.source(), plain) {
                 (Some(key), _) => ambo::RestoredKey::New(key),
                 (None, true) => ambo::RestoredKey::Plain,
                 (None, false) => ambo::RestoredKey::Same,
             };
-            backup::restore(&from, &to, &key, tuning, out)
+            match &point.archive {
+                Some(archive) => archive::restore(&from, &to, &key, (archive, point.point()?), tuning, out),
+                None => backup::restore(&from, &to, &key, tuning, out),
+            }
         }
         Command::Rekey { dir, new_key } => match new_key.source() {
             Some(key) => backup::rekey(&dir, key, tuning, out),

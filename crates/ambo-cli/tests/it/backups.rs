@@ -70,3 +70,47 @@ fn an_encrypted_database_has_its_key() {
     let info = ambo(&["info", db, "--json", "--key-file", &new_key]).json();
     assert_eq!(info["data_keys"], 2, "{info}");
 }
+
+// Keeps away: a way back that ends elsewhere than at the commit or the time that was asked for.
+#[test]
+fn back_to_any_moment() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let [backup, archive, to_commit, to_time, to_end, late] =
+        ["backup", "archive", "commit", "time", "end", "late"]
+            .map(|name| scratch.path(name).display().to_string());
+    ambo(&[db, "-c", "create table t (id int primary key, n int)"]).ok();
+    ambo(&["archive", db]).fails(2, &["the log is not archived"]);
+    let said = ambo(&["archive", db, &archive]).ok();
+    assert!(said.contains("archived up to commit"), "{said}");
+    ambo(&["backup", db, &backup]).ok();
+    ambo(&[db, "-c", "insert into t select value, value from generate_series(1, 100) as s(value)"]).ok();
+    let first = ambo(&["archive", db, "--json"]).json();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let between = ambo(&[db, "--csv", "-c", "select now() at time zone 'UTC'"]).ok();
+    let between = between.lines().last().unwrap().to_owned();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    ambo(&[db, "-c", "delete from t where id > 10"]).ok();
+    let last = ambo(&["archive", db, "--json"]).json();
+    assert!(last["timestamp"].as_u64() > first["timestamp"].as_u64(), "{first} {last}");
+    let commit = first["timestamp"].to_string();
+    ambo(&["restore", &backup, &to_commit, "--archive", &archive, "--to-commit", &commit]).ok();
+    assert_eq!(rows(&to_commit, "t"), 100);
+    ambo(&["restore", &backup, &to_time, "--archive", &archive, "--to", &between]).ok();
+    assert_eq!(rows(&to_time, "t"), 100);
+    let made = ambo(&["restore", &backup, &to_end, "--archive", &archive, "--json"]).json();
+    assert_eq!(made["timestamp"], last["timestamp"], "{made}");
+    assert_eq!(rows(&to_end, "t"), 10);
+    for restored in [&to_commit, &to_time, &to_end] {
+        assert_sound(restored);
+    }
+    let to_late = |time: &str| ambo(&["restore", &backup, &late, "--archive", &archive, "--to", time]);
+    to_late("2999-01-01").fails(2, &["the archive ends before that time"]);
+    to_late("2001-01-01").fails(2, &["the time is before the backup"]);
+    to_late("soon").fails(2, &["a time such as"]);
+    ambo(&["restore", &backup, &late, "--to-commit", "5"]).fails(2, &["--archive"]);
+    let info = ambo(&["info", db]).ok();
+    assert!(info.contains("archive of the log"), "{info}");
+    ambo(&["archive", db, "--stop"]).ok();
+    ambo(&["archive", db]).fails(2, &["the log is not archived"]);
+}

@@ -159,6 +159,19 @@ impl Catalog {
         Ok(change)
     }
 
+    /// An index that has not the entries of all rows, whatever its definition says. Returns whether it said that it had.
+    pub fn index_unready(&mut self, id: TableId) -> bool {
+        let Some(mut definition) = self.tables.get(&id).map(|definition| (**definition).clone()) else {
+            return false;
+        };
+        match &mut definition.index {
+            Some(index) if index.ready => index.ready = false,
+            _ => return false,
+        }
+        self.put_table(id, definition);
+        true
+    }
+
     /// Removes an index.
     pub fn drop_index(&mut self, name: &str) -> Result<(TableId, CatalogChange)> {
         let (id, definition, of) = self.find_index(name)?;

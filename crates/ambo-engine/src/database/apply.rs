@@ -17,13 +17,18 @@
 
 use std::sync::Arc;
 
-use ambo_types::{Result, id::Timestamp};
+use ambo_types::{
+    Result,
+    id::{TableId, Timestamp},
+    record::Record,
+};
 use parking_lot::MutexGuard;
 
 use super::{
     checkpoint::{CheckpointState, Turnover},
     commit::append,
     engine::Engine,
+    notes::{self, NOTES_TABLE},
     options::Sync,
     verify::verify,
     version::DatabaseVersion,
@@ -156,7 +161,8 @@ impl Engine {
         drop(current);
         edit.tell_scans_of_runs(&next);
         if let (Some(validation), Some(at)) = (own, at) {
-            self.take_moment(validation, at).inspect_err(|_| self.pipeline.publisher.complete(at))?;
+            self.take_moment(validation, at, edit.unlogged)
+                .inspect_err(|_| self.pipeline.publisher.complete(at))?;
         }
         let published = match edit.durability {
             Durability::Checkpoint => {
@@ -185,16 +191,26 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives out the moment of a commit that goes past the log. Where others follow the log it has an empty transaction then, so that the
+    /// Gives out the moment of a commit that goes past the log. Where others follow the log, or it is archived, it has a transaction then
+    /// that is empty or says which table's rows came, so that the
     /// moment is never given to another commit, whatever fails.
-    fn take_moment(&self, validation: &Validation<'_>, at: Timestamp) -> Result<()> {
+    fn take_moment(
+        &self,
+        validation: &Validation<'_>,
+        at: Timestamp,
+        unlogged: Option<TableId>,
+    ) -> Result<()> {
         let mut sequencer = validation.sequence();
         assert_eq!(sequencer.last.0 + 1, at.0, "nothing was sequenced meanwhile");
         sequencer.last = at;
-        if self.options.keep_log_bytes == 0 {
+        let archived = self.pipeline.is_archived();
+        if self.options.keep_log_bytes == 0 && !archived {
             return Ok(());
         }
         sequencer.group.begin(at);
+        if let Some(table) = unlogged.filter(|_| archived) {
+            sequencer.group.op(NOTES_TABLE, &notes::unlogged(table), Record::inline(&[]));
+        }
         sequencer.group.end()?;
         sequencer.note_logged(false);
         drop(sequencer);

@@ -60,7 +60,7 @@ impl Engine {
         self.copy_to(target, &RestoredKey::Same)
     }
 
-    fn copy_to(&self, target: &Arc<dyn Disk>, key: &RestoredKey) -> Result<BackupReport> {
+    pub(super) fn copy_to(&self, target: &Arc<dyn Disk>, key: &RestoredKey) -> Result<BackupReport> {
         let pinned = self.pin()?;
         let source = self.segments.disk();
         let locked = BackupTarget::lock(source, target, key, pinned.image.superblock())?;

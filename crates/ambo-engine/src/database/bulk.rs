@@ -205,6 +205,7 @@ impl Engine {
             false => VersionEdit::default(),
         };
         edit.is_commit = true;
+        edit.unlogged = Some(id);
         let tree = (!meta.is_empty()).then(|| Tree::open(table.shared.store.clone(), meta));
         edit.table(id, TableEdit::Load(tree));
         runs.install(&mut edit);

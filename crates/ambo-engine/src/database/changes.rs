@@ -19,6 +19,7 @@ use ambo_types::{
 
 use super::{
     engine::{Engine, NEWEST},
+    notes::NOTES_TABLE,
     ranges::{RANGES_TABLE, TableRange},
     version::DatabaseVersion,
 };
@@ -166,7 +167,9 @@ impl ChangeFeed {
             let version = self.engine.current();
             let Self { log, read, .. } = self;
             let there = log.read_group(&mut |at, operations| {
-                let is_commit = operations.len() > 0;
+                let mut all = operations.clone();
+                let is_commit =
+                    all.any(|operation| !operation.is_ok_and(|operation| operation.table == NOTES_TABLE));
                 read.take(at, is_commit.then_some(|| commit(&version, at, operations)))
             })?;
             if !there {
@@ -194,6 +197,9 @@ fn commit(version: &DatabaseVersion, timestamp: Timestamp, operations: Operation
                 let (lower, upper) = (range.lower.to_vec(), range.upper.map(<[u8]>::to_vec));
                 ranges.push(RangeChange { table: range.table, lower, upper });
             }
+            continue;
+        }
+        if operation.table == NOTES_TABLE {
             continue;
         }
         if operation.table == CATALOG_TABLE {

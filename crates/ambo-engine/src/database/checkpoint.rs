@@ -211,7 +211,9 @@ impl Engine {
         self.apply(locks, edit).inspect_err(|_| self.abandon(&kept))?;
         self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
         self.governor.flushed();
-        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))
+        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))?;
+        self.archive_due();
+        Ok(())
     }
 
     /// Sets the active memtables aside.
@@ -329,7 +331,8 @@ impl Engine {
         assert!(checkpoint.moment().is_before(moment), "checkpoints only go on");
         assert_eq!(next.compacted, moment.timestamp, "the bases have what the log before the checkpoint has");
         // What is kept of the log is whole, too: from here on it counts as durable, as the bases have it.
-        if next.beyond > moment.timestamp || self.options.keep_log_bytes > 0 {
+        let is_kept = self.options.keep_log_bytes > 0 || self.pipeline.is_archived();
+        if next.beyond > moment.timestamp || is_kept {
             self.pipeline.sync_all()?;
         }
         retired.extend(self.dropped_tables()?);

@@ -4,12 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use ambo_base::column::ColumnSchema;
 use ambo_pages::{log::Operation, page::PageStore};
-use ambo_types::{Error, Result, id::Timestamp, record::RecordKind};
+use ambo_types::{
+    Error, Result,
+    id::Timestamp,
+    record::{Record, RecordKind},
+};
 use parking_lot::MutexGuard;
 
 use super::{
     blobs::read_whole,
     engine::Engine,
+    notes::{LongValues, NOTES_TABLE},
     options::Sync,
     own_ranges::{self, check_ranges},
     ranges::{TableRange, table_of},
@@ -380,6 +385,10 @@ pub(super) fn append(
     let mut logged = operations.iter().filter(is_logged).peekable();
     let any = !changes.is_empty() || logged.peek().is_some();
     let mut blobs = false;
+    let mut long = match pipeline.is_archived() {
+        true => LongValues::of(version, operations.iter().filter(is_logged))?,
+        false => LongValues::none(),
+    };
     let fuse =
         Fuse::new(pipeline, "a commit was left in the middle of being appended to the log, by a panic");
     if any {
@@ -389,7 +398,12 @@ pub(super) fn append(
         sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
     }
     for op in logged {
-        blobs |= op.record.kind == RecordKind::Blob;
+        if op.record.kind == RecordKind::Blob {
+            blobs = true;
+            if let Some((key, value)) = long.next() {
+                sequencer.group.op(NOTES_TABLE, &key, Record::inline(&value));
+            }
+        }
         sequencer.group.op(op.table, op.key, op.record);
     }
     let ended = if any { sequencer.group.end() } else { Ok(()) };

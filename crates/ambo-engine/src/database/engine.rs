@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
 use super::{
+    archive::Archiver,
     checkpoint::CheckpointState,
     governor::Governor,
     lineage::Lineage,
@@ -75,6 +76,8 @@ pub struct Engine {
     /// What it was when a merge found no room.
     pub(super) no_room_to_merge: AtomicU64,
     next_owner: AtomicU64,
+    /// The archive of the log.
+    pub(super) archiver: Archiver,
     _lock: Option<Box<dyn Lock>>,
 }
 
@@ -92,6 +95,7 @@ pub(super) struct Parts {
     pub dropped: Vec<Arc<TableVersion>>,
     pub fresh_blobs: Vec<super::blobs::FreshBlob>,
     pub memtable_bytes: usize,
+    pub archiver: Archiver,
     pub lock: Option<Box<dyn Lock>>,
 }
 
@@ -126,6 +130,7 @@ impl Engine {
             room_made: AtomicU64::new(0),
             no_room_to_merge: AtomicU64::new(u64::MAX),
             next_owner: AtomicU64::new(1),
+            archiver: parts.archiver,
             _lock: parts.lock,
         };
         assert!(

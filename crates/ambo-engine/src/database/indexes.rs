@@ -177,7 +177,7 @@ impl Engine {
         }
     }
 
-    fn build_index(self: &Arc<Self>, id: TableId, cancel: &AtomicBool) -> Result<()> {
+    pub(super) fn build_index(self: &Arc<Self>, id: TableId, cancel: &AtomicBool) -> Result<()> {
         // All that was sequenced before the index was installed is published now, and in the snapshot.
         self.pipeline.wait_for_all()?;
         let snapshot = self.snapshot();

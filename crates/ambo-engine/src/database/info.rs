@@ -9,7 +9,7 @@ use ambo_types::{
     id::{TableId, Timestamp},
 };
 
-use super::{count, engine::Engine, snapshot::Snapshot};
+use super::{archive::ArchiveInfo, count, engine::Engine, snapshot::Snapshot};
 
 /// Figures of one table.
 #[derive(Clone, Debug)]
@@ -111,6 +111,8 @@ pub struct Info {
     pub snapshots: u64,
     /// How many data keys the database has had; none if it is not encrypted.
     pub data_keys: u32,
+    /// How the archive of the log stands, if there is one.
+    pub archive: Option<ArchiveInfo>,
 }
 
 /// Figures of a table, or of the entries of an index.
@@ -193,6 +195,7 @@ impl Engine {
             timestamp: snapshot.timestamp(),
             snapshots: self.snapshots.count() as u64 - 1,
             data_keys: self.data_keys().unwrap_or(0),
+            archive: self.archive_info(),
         })
     }
 }

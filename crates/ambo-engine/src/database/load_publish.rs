@@ -192,6 +192,7 @@ impl Shared {
         }
         // Memtables are not in the bases: the checkpoint's moment stays.
         let mut edit = VersionEdit { is_commit: true, ..VersionEdit::checkpoint(turnover) };
+        edit.unlogged = Some(self.table);
         edit.table(self.table, TableEdit::LoadBase(new.into()));
         runs.install(&mut edit);
         edit.catalog = self.told_to(now)?;

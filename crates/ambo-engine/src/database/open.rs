@@ -16,6 +16,8 @@
 //! | the lock held by another | [`Error::InUse`] |
 //! | the mark of a backup, with or without `pages` | see `backup_mark` |
 //! | the file `keys`, a key given | see `encryption` |
+//! | the file `archive` | the log goes when it is archived: `archive` |
+//! | the file `restoring` | refused: a restore was broken off |
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +40,8 @@ use ambo_types::{
 };
 
 use super::{
-    backup_mark,
+    archive::Archiver,
+    archive_mark, backup_mark,
     blobs::{FreshBlob, whole},
     checkpoint::CheckpointState,
     compression::load_dictionaries,
@@ -47,7 +50,9 @@ use super::{
     encryption,
     engine::{Engine, Parts},
     memtables::Memtables,
+    notes::{self, NOTES_TABLE, Note},
     options::Options,
+    point::Restored,
     ranges::{RANGES_TABLE, TableRange},
     table::RowFormat,
     verify::verify,
@@ -101,10 +106,13 @@ impl Engine {
         let started = env.clock.now();
         let lock = take_lock(&env, &options)?;
         assert!(options.read_only || lock.is_some(), "who writes a database has its lock");
+        archive_mark::check_restored(&env.disk)?;
         backup_mark::leave(&env.disk, options.read_only)?;
+        let place = archive_mark::read(&env.disk)?;
         let env = encryption::unlock(env, &options)?;
         let created = create_if_absent(&env, &options)?;
         let mut opening = Opening::checkpoint(&env, &options)?;
+        opening.archive = place;
         if lock.is_some() && !options.read_only {
             mark(&env, opening.superblock.database_id);
         }
@@ -127,7 +135,7 @@ impl Engine {
     }
 }
 
-fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
+pub(super) fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
     let lock = match env.disk.lock(LOCK_FILE, !options.read_only) {
         Ok(lock) => lock,
         // A reader of a directory that it may not write to goes without: nobody can write there.
@@ -239,27 +247,31 @@ fn mark(env: &Env, database: u128) {
 }
 
 /// A database that is being opened.
-struct Opening {
+pub(super) struct Opening {
     env: Env,
     options: Options,
+    /// Where the log is archived.
+    archive: Option<String>,
+    /// What is known of the log that is replayed, if it is an archived one.
+    pub(super) restored: Option<Restored>,
     store: Arc<PageStore>,
     segments: Arc<SegmentStore>,
     memtables: Memtables,
-    superblock: Superblock,
+    pub(super) superblock: Superblock,
     other_superblock: Option<String>,
     version: DatabaseVersion,
     checkpoint: CheckpointState,
-    last: Timestamp,
+    pub(super) last: Timestamp,
     dropped: Vec<Arc<TableVersion>>,
     fresh_blobs: Vec<FreshBlob>,
-    replayed_bytes: usize,
+    pub(super) replayed_bytes: usize,
     /// Formats of tables whose keys end in a number, to go on counting.
     numbered: std::collections::HashMap<TableId, RowFormat>,
 }
 
 impl Opening {
     /// Loads the last checkpoint.
-    fn checkpoint(env: &Env, options: &Options) -> Result<Self> {
+    pub(super) fn checkpoint(env: &Env, options: &Options) -> Result<Self> {
         let mode = if options.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
         let file = env
             .disk
@@ -308,6 +320,8 @@ impl Opening {
             env: env.clone(),
             memtables,
             options: options.clone(),
+            archive: None,
+            restored: None,
             store,
             segments,
             last: superblock.timestamp,
@@ -327,6 +341,7 @@ impl Opening {
         let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
         let access = match (self.options.read_only, self.options.keep_log_bytes) {
             (true, _) => Access::ReadOnly,
+            (false, _) if self.archive.is_some() => Access::WriteAndArchive,
             (false, 0) => Access::Write,
             (false, _) => Access::WriteAndKeep,
         };
@@ -335,7 +350,7 @@ impl Opening {
         })
     }
 
-    fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
+    pub(super) fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
         assert!(at > self.version.compacted, "what the checkpoint has is not replayed");
         self.last = self.last.max(at);
         for operation in operations {
@@ -343,6 +358,7 @@ impl Opening {
             match operation.table {
                 CATALOG_TABLE => self.replay_catalog(at, &operation)?,
                 RANGES_TABLE => self.replay_range(at, &operation)?,
+                NOTES_TABLE => self.replay_note(at, &operation)?,
                 _ => self.replay_row(at, &operation)?,
             }
         }
@@ -352,13 +368,27 @@ impl Opening {
     fn replay_catalog(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
         let catalog = Arc::make_mut(&mut self.version.catalog);
         let damaged = |what: String| Error::damaged("log", 0, format!("the transaction {at}: {what}"));
+        let was_unready = |catalog: &Catalog, id| {
+            let definition = catalog.table(id).and_then(|definition| definition.index.as_ref());
+            definition.is_some_and(|index| !index.ready)
+        };
+        let unready = catalog::table_row(operation.key).filter(|id| was_unready(catalog, *id));
         catalog.apply(operation.key, operation.record).map_err(damaged)?;
         let Some(id) = catalog::table_row(operation.key) else { return Ok(()) };
+        if let (Some(restored), Some(_)) = (&mut self.restored, unready)
+            && catalog.index_unready(id)
+        {
+            // The log has the entries of later rows only.
+            restored.to_build.insert(id);
+        }
         match catalog.table(id).cloned() {
             None => {
                 // Its pages are part of the checkpoint; the next one retires them.
                 self.dropped.extend(self.version.tables.remove(&id));
                 self.numbered.remove(&id);
+                if let Some(restored) = &mut self.restored {
+                    restored.stale.remove(&id);
+                }
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
                 let place = Stores { pages: &self.store, segments: &self.segments };
@@ -411,14 +441,46 @@ impl Opening {
         Ok(())
     }
 
-    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
-        let Some(table) = Self::written_table(&self.version, at, operation.table)? else { return Ok(()) };
-        if let Some(number) =
-            self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
-        {
-            table.shared.note_row_number(number);
+    /// Notes are for who restores an archived log.
+    fn replay_note(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let Some(restored) = &mut self.restored else { return Ok(()) };
+        match Note::decode(operation).ok_or_else(|| notes::damaged(at))? {
+            Note::LongValue(bytes) => restored.long_value = Some(bytes.to_vec()),
+            Note::Unlogged(table) => {
+                let is_kept = |table: &Arc<TableVersion>| table.is_durable() && table.shared.logged;
+                if self.version.tables.get(&table).is_some_and(is_kept) {
+                    restored.stale.entry(table).or_insert(at);
+                }
+            }
+            Note::Begin => {}
         }
-        if operation.record.kind == RecordKind::Blob {
+        Ok(())
+    }
+
+    /// Writes the long value of a row of an archived log to pages of its own. Returns its record; none if the log does not have it.
+    fn restore_long(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<Option<Vec<u8>>> {
+        let restored = self.restored.as_mut().expect("an archived log is replayed");
+        let Some(value) = restored.long_value.take() else {
+            restored.stale.entry(operation.table).or_insert(at);
+            return Ok(None);
+        };
+        let (store, blob) = Engine::write_blob(&self.version, operation.table, &value)?;
+        let record = blob.encode();
+        self.fresh_blobs.push(FreshBlob { table: operation.table, store, at, blob });
+        Ok(Some(record))
+    }
+
+    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        if Self::written_table(&self.version, at, operation.table)?.is_none() {
+            return Ok(());
+        }
+        let is_long = operation.record.kind == RecordKind::Blob;
+        if is_long && self.restored.is_some() {
+            let Some(bytes) = self.restore_long(at, operation)? else { return Ok(()) };
+            let record = Record { kind: RecordKind::Blob, bytes: &bytes };
+            return self.insert_row(at, &Operation { record, ..*operation });
+        }
+        if is_long {
             let blob = BlobRef::decode(operation.record.bytes).ok_or_else(|| {
                 Error::damaged(
                     "log",
@@ -426,13 +488,19 @@ impl Opening {
                     format!("the transaction {at} has a blob reference that cannot be read"),
                 )
             })?;
+            let store = self.version.table(operation.table)?.shared.store.clone();
             self.store.reserve(blob.pages().iter().copied())?;
-            self.fresh_blobs.push(FreshBlob {
-                table: operation.table,
-                store: table.shared.store.clone(),
-                at,
-                blob,
-            });
+            self.fresh_blobs.push(FreshBlob { table: operation.table, store, at, blob });
+        }
+        self.insert_row(at, operation)
+    }
+
+    fn insert_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let Some(table) = Self::written_table(&self.version, at, operation.table)? else { return Ok(()) };
+        if let Some(number) =
+            self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
+        {
+            table.shared.note_row_number(number);
         }
         self.replayed_bytes +=
             operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
@@ -446,7 +514,7 @@ impl Opening {
         })
     }
 
-    fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+    pub(super) fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
         self.version.attach_indexes()?;
         if cfg!(debug_assertions) {
             // What is read from files is damaged where it breaks an invariant.
@@ -462,6 +530,8 @@ impl Opening {
         });
         if let Some(log) = &mut writer {
             log.keep(self.options.keep_log_bytes)?;
+            log.archive(self.archive.is_some());
+            log.note_times(self.env.clock.clone());
         }
         let pipeline = Pipeline::new(self.last, writer, self.store.clone());
         Ok(Engine::new(Parts {
@@ -476,6 +546,7 @@ impl Opening {
             dropped: self.dropped,
             fresh_blobs: self.fresh_blobs,
             memtable_bytes: self.replayed_bytes,
+            archiver: Archiver::new(self.env.directories.clone(), self.archive),
             lock,
         }))
     }

@@ -35,6 +35,8 @@ pub struct Options {
     pub log_segment_bytes: u64,
     /// How many bytes of the log are kept beyond what recovery needs, for those who follow changes.
     pub keep_log_bytes: u64,
+    /// How many bytes of the log may wait for an archive that cannot be written to, before commits are refused.
+    pub archive_wait_bytes: u64,
     /// The size of a page in bytes, a power of two from 4 KiB to 64 KiB; of a new database only.
     pub page_size: usize,
     /// The key of an encrypted database, or of one that is created encrypted.
@@ -63,6 +65,7 @@ impl Default for Options {
             log_compression: false,
             log_segment_bytes: 64 << 20,
             keep_log_bytes: 0,
+            archive_wait_bytes: 4 << 30,
             page_size: 16 << 10,
             key: None,
             create: true,

@@ -96,6 +96,7 @@ impl Move {
 impl Engine {
     /// Moves a table, whose compacted part is held, and that of its indexes, to where the storage has its pages.
     pub(super) fn relocate(&self, id: TableId, storage: Storage) -> Result<()> {
+        self.note_unlogged(&[id])?;
         for _ in 0..TRIES {
             let mut moves = Vec::new();
             let moved = self.copy_and_replace(id, storage, &mut moves);

@@ -31,6 +31,9 @@ impl Engine {
     /// Refuses what adds rows where the rest of the disk is kept.
     #[inline]
     pub(super) fn admit_by_room(&self, operations: &[Operation<'_>]) -> Result<()> {
+        if self.archiver.is_behind() {
+            self.admit_behind_archive()?;
+        }
         if self.pipeline.is_tight() { self.admit_deletes(operations) } else { Ok(()) }
     }
 

@@ -22,6 +22,7 @@ pub(super) struct SignalState {
     pub(super) merge: bool,
     pub(super) merge_segments: bool,
     pub(super) ahead: bool,
+    pub(super) archive: bool,
 }
 
 impl Signals {

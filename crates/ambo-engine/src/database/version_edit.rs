@@ -27,6 +27,8 @@ pub(super) struct VersionEdit {
     pub turnover: Turnover,
     /// Whether it is a commit with a timestamp of its own. What is logged always is.
     pub is_commit: bool,
+    /// The table whose rows come or go with it past the log.
+    pub unlogged: Option<TableId>,
     /// The catalog, if it is another.
     pub catalog: Option<Arc<Catalog>>,
     /// Changes of tables, in their order.

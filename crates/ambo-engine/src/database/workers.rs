@@ -6,6 +6,7 @@
 //! | `ambo-merge` | merges and compacts runs when enough are there |
 //! | `ambo-segments` | merges segments of column tables when enough are there |
 //! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
+//! | `ambo-archive` | archives closed segments of the log, if they are to be |
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
 use std::{
@@ -46,6 +47,9 @@ impl Running {
             running.spawn("ambo-segments", segment_loop)?;
         }
         running.spawn("ambo-ahead", ahead_loop)?;
+        // What waits since before the database was closed is archived now.
+        running.engine.archive_due();
+        running.spawn("ambo-archive", archive_loop)?;
         if let Sync::Interval(every) = options.sync {
             running.spawn("ambo-sync", move |engine| sync_loop(engine, every))?;
         }
@@ -86,9 +90,14 @@ impl Running {
         // Databases are opened and closed for a single row, too: with very many runs the last flush has to merge them.
         self.engine.allow_merges();
         let flushed = self.engine.flush();
+        let archived = match self.engine.archive_info() {
+            Some(_) if flushed.is_ok() => self.engine.archive(true).map(drop),
+            _ => Ok(()),
+        };
         // Without its threads it could take writes only until the memtables are full.
         self.engine.pipeline.poison("it was closed");
-        flushed
+        // It is closed in order, and the log stays until it is archived.
+        flushed.and(archived)
     }
 }
 
@@ -125,6 +134,14 @@ fn segment_loop(engine: &Arc<Engine>) {
 fn ahead_loop(engine: &Arc<Engine>) {
     while engine.signals.wait_for(|state| &mut state.ahead) {
         engine.work_ahead();
+    }
+}
+
+fn archive_loop(engine: &Arc<Engine>) {
+    while engine.signals.wait_for(|state| &mut state.archive) {
+        if !engine.archive_and_report() {
+            engine.signals.again_after(RETRY, |state| &mut state.archive);
+        }
     }
 }
 

@@ -107,6 +107,8 @@ pub struct Pipeline {
     tight: AtomicBool,
     /// What a checkpoint writes besides the rows of the log, in bytes.
     checkpoint_bytes: AtomicU64,
+    /// Whether the log is archived: it has notes then of what goes past it.
+    archived: AtomicBool,
     poison: Mutex<Option<Arc<str>>>,
     poisoned: AtomicUsize,
     /// The newest of what snapshots see.
@@ -118,6 +120,7 @@ impl Pipeline {
     /// A pipeline whose next commit comes after `last`. Without a log writer it refuses writes.
     pub fn new(last: Timestamp, log: Option<LogWriter>, pages: Arc<PageStore>) -> Self {
         let lsn = log.as_ref().map_or(0, |log| log.next_lsn().0);
+        let archived = log.as_ref().is_some_and(LogWriter::is_archived);
         Self {
             sequencer: Mutex::new(Sequencer {
                 last,
@@ -138,6 +141,7 @@ impl Pipeline {
             crowded: AtomicBool::new(false),
             tight: AtomicBool::new(false),
             checkpoint_bytes: AtomicU64::new(0),
+            archived: AtomicBool::new(archived),
             poison: Mutex::new(None),
             poisoned: AtomicUsize::new(0),
             publisher: Publisher::new(last),
@@ -434,6 +438,17 @@ impl Pipeline {
             self.tight.store(tight, Ordering::Relaxed);
             Ok(tight)
         })
+    }
+
+    /// Whether the log is archived, and has to have what is needed for that.
+    #[inline]
+    pub fn is_archived(&self) -> bool {
+        self.archived.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the log is archived from now on.
+    pub fn set_archived(&self, on: bool) {
+        self.archived.store(on, Ordering::SeqCst);
     }
 
     /// Where the log ends that was written so far. Nothing in it is newer than the newest timestamp given out.

@@ -3,6 +3,7 @@
 mod aggregate;
 mod alter;
 mod append;
+mod archive;
 mod backup;
 mod bitmaps;
 mod changes;

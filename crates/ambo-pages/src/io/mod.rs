@@ -150,6 +150,22 @@ pub trait Chance: Send + Sync + Debug {
     fn next_u64(&self) -> u64;
 }
 
+/// Finds directories beside that of the database: where its log is archived.
+pub trait Directories: Send + Sync + Debug {
+    /// The directory of that name, as it was given; it is made if that is asked and it is not there.
+    fn open(&self, place: &str, create: bool) -> io::Result<Arc<dyn Disk>>;
+}
+
+/// There is no other directory.
+#[derive(Clone, Copy, Debug)]
+pub struct NoDirectories;
+
+impl Directories for NoDirectories {
+    fn open(&self, place: &str, _create: bool) -> io::Result<Arc<dyn Disk>> {
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("a database in memory has no directory {place}")))
+    }
+}
+
 /// The world that an engine lives in.
 #[derive(Clone, Debug)]
 pub struct Env {
@@ -159,4 +175,6 @@ pub struct Env {
     pub clock: Arc<dyn Clock>,
     /// The source of random numbers.
     pub chance: Arc<dyn Chance>,
+    /// What finds other directories.
+    pub directories: Arc<dyn Directories>,
 }

@@ -23,7 +23,9 @@ use rustix::{
     rand::{GetRandomFlags, getrandom},
 };
 
-use super::{Chance, Clock, Disk, Env, File, Lock, OpenMode, copy_through_memory, sim::split_mix};
+use super::{
+    Chance, Clock, Directories, Disk, Env, File, Lock, OpenMode, copy_through_memory, sim::split_mix,
+};
 
 /// The unit of `st_blocks`, by POSIX and whatever the file system's block size is.
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -36,7 +38,22 @@ impl Env {
         let disk = OsDisk::open(path, create)
             .map_err(|e| Error::io(format!("opening the directory {}", path.display()), e))?;
         let chance = OsChance::new().map_err(|e| Error::io("asking for random bytes", e))?;
-        Ok(Self { disk: Arc::new(disk), clock: Arc::new(OsClock::new()), chance: Arc::new(chance) })
+        Ok(Self {
+            disk: Arc::new(disk),
+            clock: Arc::new(OsClock::new()),
+            chance: Arc::new(chance),
+            directories: Arc::new(OsDirectories),
+        })
+    }
+}
+
+/// The directories of the system, by their paths.
+#[derive(Clone, Copy, Debug)]
+pub struct OsDirectories;
+
+impl Directories for OsDirectories {
+    fn open(&self, place: &str, create: bool) -> io::Result<Arc<dyn Disk>> {
+        Ok(Arc::new(OsDisk::open(Path::new(place), create)?))
     }
 }
 

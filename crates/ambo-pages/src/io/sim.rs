@@ -39,7 +39,7 @@ pub use self::{
     world::{SimChance, SimClock, split_mix},
 };
 use self::{handle::SimFile, state::State};
-use super::{Disk, Env, File, Lock, OpenMode};
+use super::{Disk, Env, File, Lock, NoDirectories, OpenMode};
 
 /// A disk in memory; see the [module](self) for what may happen to it. A clone is the same disk.
 #[derive(Clone)]
@@ -113,6 +113,7 @@ impl SimDisk {
             disk: Arc::new(self.clone()),
             clock: Arc::clone(&self.clock) as _,
             chance: Arc::new(SimChance::new(seed)),
+            directories: Arc::new(NoDirectories),
         }
     }
 }

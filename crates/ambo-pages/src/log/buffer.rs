@@ -9,7 +9,7 @@ use ambo_types::{
 };
 
 use super::{
-    format::{GROUP_BYTES_MAX, GROUP_HEADER_BYTES},
+    format::{GROUP_BYTES_MAX, GROUP_HEADER_BYTES, TIME_BYTES},
     transaction::{Origin, TRANSACTION_HEADER_BYTES, Transactions, put_operation, transaction_header},
 };
 
@@ -117,7 +117,7 @@ impl GroupBuffer {
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         let Open { at, ts, count } = self.open.take().expect("a transaction is open");
-        if self.raw_len() > GROUP_BYTES_MAX {
+        if self.raw_len() + TIME_BYTES > GROUP_BYTES_MAX {
             self.bytes.truncate(at);
             return Err(too_large());
         }
@@ -136,7 +136,7 @@ impl GroupBuffer {
     #[inline]
     pub fn append_encoded(&mut self, ts: Timestamp, ops: &EncodedOps) -> Result<()> {
         assert!(self.open.is_none() && ts > self.last_ts, "transactions come one by one and in order");
-        if self.raw_len() + TRANSACTION_HEADER_BYTES + ops.bytes.len() > GROUP_BYTES_MAX {
+        if self.raw_len() + TRANSACTION_HEADER_BYTES + ops.bytes.len() + TIME_BYTES > GROUP_BYTES_MAX {
             return Err(too_large());
         }
         self.bytes.reserve(TRANSACTION_HEADER_BYTES + ops.bytes.len());
@@ -148,7 +148,8 @@ impl GroupBuffer {
 
     /// Whether the last transaction, which begins there, is read as one with so many operations; for assertions.
     fn is_read(&self, at: usize, ts: Timestamp, count: u32) -> bool {
-        let mut transactions = Transactions::new(&self.bytes[at..], Origin { file: "a group", offset: 0 });
+        let mut transactions =
+            Transactions::new(&self.bytes[at..], None, Origin { file: "a group", offset: 0 });
         let Some(Ok((read, operations))) = transactions.next() else { return false };
         let read_whole =
             operations.len() == count as usize && { operations }.all(|operation| operation.is_ok());
@@ -201,6 +202,17 @@ impl GroupBuffer {
         assert!(self.open.is_none(), "a group is whole transactions");
         spare.clear(usize::MAX);
         mem::replace(self, spare)
+    }
+
+    /// Puts a time behind the transactions, which is among the raw bytes until [`GroupBuffer::unstamp`].
+    pub(super) fn stamp(&mut self, micros: u64) {
+        self.bytes_mut().extend_from_slice(&micros.to_le_bytes());
+    }
+
+    /// Takes the time away that was put there.
+    pub(super) fn unstamp(&mut self) {
+        let transactions = self.raw_len().checked_sub(TIME_BYTES).expect("a time was put there");
+        self.bytes.truncate(GROUP_HEADER_BYTES + transactions);
     }
 
     /// All transactions.

@@ -60,6 +60,12 @@ impl LoggedChanges {
         Ok(Self { segments, lsn, end, after, last_ts: Timestamp(0), buffers: Buffers::default() })
     }
 
+    /// What was committed after `after`, in segments that follow each other and end there. REQUIRES: the first one begins at or before it.
+    pub(super) fn of(segments: VecDeque<Segment>, after: Timestamp, end: Lsn) -> Self {
+        let lsn = segments.front().map_or(end, |segment| segment.header.expect("it was looked at").start);
+        Self { segments, lsn, end, after, last_ts: Timestamp(0), buffers: Buffers::default() }
+    }
+
     /// Hands the commits of the next group to `visit`, in order; there may be none after the moment. False at the end.
     ///
     /// # Errors

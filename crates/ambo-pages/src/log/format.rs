@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic, `AMBO-LOG` |
 //! | 8 | 4 | CRC32C of the bytes from 12 to 64 |
-//! | 12 | 4 | version, 1 |
+//! | 12 | 4 | version, 2; 1 had no times |
 //! | 16 | 8 | number of the segment, as in its name |
 //! | 24 | 16 | id of the database |
 //! | 40 | 8 | start: `Lsn` of the first group |
@@ -27,7 +27,7 @@
 //! | 4 | 4 | CRC32C of the header from byte 8 and of the stored bytes, xor the segment's salt |
 //! | 8 | 4 | stored bytes |
 //! | 12 | 4 | raw bytes, when decompressed |
-//! | 16 | 4 | flags: 1 = stored as an LZ4 block; 2 = sealed; all others zero |
+//! | 16 | 4 | flags: 1 = stored as an LZ4 block; 2 = sealed; 4 = timed; all others zero |
 //! | 20 | 4 | transactions |
 //! | 24 | 8 | `Lsn` of this group |
 //! | 32 | 8 | durable: everything before this `Lsn` was known durable when the group was written |
@@ -36,6 +36,9 @@
 //!
 //! The salt is the CRC32C of the segment's number (8 bytes) and the database's id (16 bytes), so that a group of another
 //! segment never passes, wherever it comes from. The raw bytes are transactions, see [`super::transaction`].
+//!
+//! The raw bytes of a *timed* group end with the time at which it was written, 8 bytes, in microseconds since 1970 began, in UTC. That is
+//! the time of all its commits. Of two groups of one writer the later is not of an earlier time, whatever the system's clock does.
 //!
 //! A compressed group, by example: one transaction at timestamp 5 that puts 300 bytes `z` under `k` has 322 raw bytes. Flags are 1,
 //! raw bytes 322, stored bytes 35: `FF 08`, the first 23 raw bytes (the transaction's header, the operation's, one `z`), `01 00 FF 14` (294
@@ -60,13 +63,19 @@ pub const GROUP_ALIGN: usize = 8;
 pub const GROUP_BYTES_MAX: usize = 1 << 31;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"AMBO-LOG";
-const SEGMENT_VERSION: u32 = 1;
+const SEGMENT_VERSION: u32 = 2;
+/// Groups have no times; else they are the same.
+const SEGMENT_VERSION_UNTIMED: u32 = 1;
 /// What a group begins with.
 pub const GROUP_MAGIC: [u8; 4] = *b"GRP1";
 /// The flag of a group that is stored as an LZ4 block.
 pub const FLAG_LZ4: u32 = 1;
 /// The flag of a group that is sealed.
 pub const FLAG_SEALED: u32 = 2;
+/// The flag of a group whose raw bytes end with a time.
+pub const FLAG_TIMED: u32 = 4;
+/// Bytes of that time.
+pub const TIME_BYTES: usize = 8;
 
 const _: () = assert!(SEGMENT_HEADER_BYTES == 8 + 4 + 4 + 8 + 16 + 8 + 8 + 8);
 const _: () = assert!(GROUP_HEADER_BYTES == 4 + 4 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8);
@@ -100,6 +109,19 @@ pub fn kept_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("kept-")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     (kept_name(number) == name).then_some(number)
+}
+
+/// The name of a segment's file in an archive, where numbers may come again: its start, then its number.
+pub fn archived_name(start: Lsn, number: u64) -> String {
+    format!("log-{:016x}-{number:016x}", start.0)
+}
+
+/// The start and the number in the name of an archived segment's file, if it is one.
+pub fn archived_place(name: &str) -> Option<(Lsn, u64)> {
+    let (start, number) = name.strip_prefix("log-")?.split_once('-')?;
+    let start = Lsn(u64::from_str_radix(start, 16).ok()?);
+    let number = u64::from_str_radix(number, 16).ok()?;
+    (archived_name(start, number) == name).then_some((start, number))
 }
 
 /// What the checksums of a segment's groups are mixed with.
@@ -157,7 +179,7 @@ impl SegmentHeader {
             return Err(NoHeader::Bad);
         }
         let version = u32::from_le_bytes(at(bytes, 12));
-        if version != SEGMENT_VERSION {
+        if ![SEGMENT_VERSION, SEGMENT_VERSION_UNTIMED].contains(&version) {
             return Err(NoHeader::Version(version));
         }
         Ok(Self {
@@ -177,7 +199,7 @@ pub struct GroupHeader {
     pub stored: u32,
     /// Those bytes when decompressed.
     pub raw: u32,
-    /// [`FLAG_LZ4`], [`FLAG_SEALED`].
+    /// [`FLAG_LZ4`], [`FLAG_SEALED`], [`FLAG_TIMED`].
     pub flags: u32,
     /// How many transactions they are.
     pub transactions: u32,
@@ -270,7 +292,7 @@ mod tests {
         #[rustfmt::skip]
         let expected: [u8; 64] = [
             b'A', b'M', b'B', b'O', b'-', b'L', b'O', b'G', // magic
-            0, 0, 0, 0, 1, 0, 0, 0,                         // checksum (below), version
+            0, 0, 0, 0, 2, 0, 0, 0,                         // checksum (below), version
             2, 0, 0, 0, 0, 0, 0, 0,                         // number
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, // database
             0, 0x10, 0, 0, 0, 0, 0, 0,                      // start
@@ -288,7 +310,7 @@ mod tests {
             assert_eq!(SegmentHeader::decode(&flipped), Err(NoHeader::Bad), "byte {i}");
         }
     }
-    const SEGMENT_CRC: [u8; 4] = [1, 23, 219, 173];
+    const SEGMENT_CRC: [u8; 4] = [14, 124, 132, 68];
 
     #[test]
     fn a_later_version_is_told_from_damage() {
@@ -296,10 +318,10 @@ mod tests {
         let header =
             SegmentHeader { number: 1, database: 1, start: Lsn(0), durable: Lsn(0), last_ts: Timestamp(0) };
         let mut bytes = header.encode();
-        bytes[12] = 2;
+        bytes[12] = 3;
         let crc = crc32c(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(SegmentHeader::decode(&bytes), Err(NoHeader::Version(2)));
+        assert_eq!(SegmentHeader::decode(&bytes), Err(NoHeader::Version(3)));
     }
 
     #[test]
@@ -311,6 +333,32 @@ mod tests {
             ["log-ab", "log-00000000000000AB", "log-+0000000000000ab", "pages", "log-00000000000000ab.bak"]
         {
             assert_eq!(segment_number(name), None);
+        }
+    }
+
+    #[test]
+    fn a_segment_without_times_is_read() {
+        // Keeps away a database of an earlier program whose log is not read any more.
+        let header =
+            SegmentHeader { number: 1, database: 1, start: Lsn(0), durable: Lsn(0), last_ts: Timestamp(0) };
+        let mut bytes = header.encode();
+        bytes[12] = 1;
+        let crc = crc32c(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(SegmentHeader::decode(&bytes), Ok(header));
+    }
+
+    #[test]
+    fn names_in_an_archive_are_none_of_segments() {
+        // Keeps away an archive that recovery takes for a log, and foreign files that an archive takes for its own.
+        let name = archived_name(Lsn(0x1F0), 0xAB);
+        assert_eq!(name, "log-00000000000001f0-00000000000000ab");
+        assert_eq!(archived_place(&name), Some((Lsn(0x1F0), 0xAB)));
+        assert_eq!(segment_number(&name), None);
+        for name in
+            ["log-00000000000000ab", "log-1f0-ab", "log-00000000000001f0-00000000000000ab.new", "keys"]
+        {
+            assert_eq!(archived_place(name), None, "{name}");
         }
     }
 

@@ -23,6 +23,8 @@
 //!   the directory is synced before the removal is reported.
 //!   If the log is to be kept for those who follow changes ([`LogWriter::keep`]), the segment is cut to its groups and renamed instead.
 //!   Recovery does not know kept segments; the oldest go when they are more than is to be kept.
+//! * **D9** While the log is archived ([`LogWriter::archive`]) no segment is removed or renamed before its groups are in the archive, durably.
+//!   Only what is durable is archived (D1, D3), so what is there is never taken back by a crash.
 //! * **D7** After a failed sync, or a write or creation that failed for another reason than space, what is on disk is not certain. The
 //!   writer refuses everything from then on ([`Error::Poisoned`](ambo_types::Error::Poisoned)).
 //! * **D8** A group that was refused for lack of space is erased, durably, before that is reported: what was
@@ -56,15 +58,18 @@
 //! | **R10** | a segment with no valid header but a valid group | `Damaged` at its byte 0: by D2 the header was durable |
 //! | **R11** | a valid header with another database, another number than the name, a start that goes back | `Damaged` at its byte 0 |
 //! | **R12** | a valid header of an unknown version | `Invalid`: a later program wrote it |
-//! | **R13** | segments wholly before the checkpoint's position | removed unread, or kept: a crash came before that (D6) |
+//! | **R13** | segments wholly before the checkpoint's position | removed unread, or kept: a crash came before that (D6); while the log is archived they stay (D9) |
 //! | **R14** | a valid group whose contents cannot be read, or whose timestamps go back | `Damaged` at the group |
 //! | **R15** | read-only, R5 | X is read once more, as a living writer may have been in between; then as R5 |
 //!
 //! Read-only recovery judges alike and changes nothing. What it cannot see: damage to groups that were synced but that no later
 //! group claims, such as the very last one, looks like a torn tail, and is reported as a cut.
 
+use std::time::Duration;
+
 use ambo_types::id::{Lsn, Timestamp};
 
+pub mod archive;
 pub mod buffer;
 pub mod changes;
 mod compress;
@@ -77,6 +82,7 @@ pub mod transaction;
 pub mod writer;
 
 pub use self::{
+    archive::{ArchivedLog, ArchivedSegment, Copied},
     buffer::{EncodedOps, GroupBuffer},
     changes::LoggedChanges,
     recovery::{Access, Cut, Recovery, Start, recover},
@@ -111,13 +117,22 @@ pub struct LogPosition {
     pub from: Lsn,
     /// The timestamp of the last transaction before.
     pub last_ts: Timestamp,
+    /// When that was, since 1970 began, if it was read.
+    pub last_time: Option<Duration>,
     /// The segments that are there, oldest first.
     pub segments: Vec<OldSegment>,
 }
 
 impl Default for LogPosition {
     fn default() -> Self {
-        Self { next_segment: 1, next_lsn: Lsn(0), from: Lsn(0), last_ts: Timestamp(0), segments: Vec::new() }
+        Self {
+            next_segment: 1,
+            next_lsn: Lsn(0),
+            from: Lsn(0),
+            last_ts: Timestamp(0),
+            last_time: None,
+            segments: Vec::new(),
+        }
     }
 }
 

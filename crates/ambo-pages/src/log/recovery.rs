@@ -1,6 +1,6 @@
 //! Reading the log back. The cases R1 … and the rules D1 … are in the [parent](super)'s documentation.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ambo_types::{
     Error, Result,
@@ -10,8 +10,8 @@ use ambo_types::{
 use super::{
     LogPosition, OldSegment,
     format::{
-        FLAG_LZ4, FLAG_SEALED, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, kept_number, segment_name,
-        segment_number,
+        FLAG_LZ4, FLAG_SEALED, FLAG_TIMED, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, TIME_BYTES,
+        kept_number, segment_name, segment_number,
     },
     sealing,
     segment::{Behind, Found, Segment},
@@ -40,6 +40,8 @@ pub enum Access {
     Write,
     /// As `Write`, and segments that are not needed any more are kept for those who follow changes.
     WriteAndKeep,
+    /// As `Write`, and all segments stay, for whoever archives them first.
+    WriteAndArchive,
     /// Nothing is changed, and another process may be writing.
     ReadOnly,
 }
@@ -88,8 +90,11 @@ where
 {
     let (mut segments, highest) = open_segments(&**disk, database, access)?;
     let first = tail::first_segment(&mut segments, start.from)?;
+    let stay = access == Access::WriteAndArchive;
     // R13: the segments before the first are not read.
-    let obsolete: Vec<u64> = segments.drain(..first).map(|s| s.number).collect();
+    let unread = tail::ends_of(&segments[..(first + 1).min(segments.len())]);
+    let stays = |segment: &Segment| stay && segment.header.is_some();
+    let obsolete: Vec<u64> = segments.drain(..first).filter(|s| !stays(s)).map(|s| s.number).collect();
     let mut reader = Reader {
         segments,
         at: 0,
@@ -109,10 +114,14 @@ where
     recovery.cut = log.torn_tail(&tail, reason)?.or(recovery.cut);
     if access != Access::ReadOnly {
         let let_go = if access == Access::WriteAndKeep { tail::keep } else { tail::remove };
-        let len = log.settle(&**disk, start.from, durable, &obsolete, let_go)?;
-        if let (true, Some(last)) = (lsn > start.from, ends.last_mut()) {
+        let needed = if stay { None } else { Some(start.from) };
+        let len = log.settle(&**disk, needed, durable, &obsolete, let_go)?;
+        if let (true, Some(last)) = (stay || lsn > start.from, ends.last_mut()) {
             last.bytes = len;
             recovery.position.segments = ends;
+        }
+        if stay {
+            recovery.position.segments.splice(0..0, unread);
         }
     }
     Ok(recovery)
@@ -125,6 +134,7 @@ impl Recovery {
             next_lsn: start.from,
             from: start.from,
             last_ts: start.after,
+            last_time: None,
             segments: Vec::new(),
         };
         Self { groups: 0, transactions: 0, bytes: 0, cut: None, position }
@@ -139,7 +149,7 @@ fn open_segments(disk: &dyn Disk, database: u128, access: Access) -> Result<(Vec
     let kept = names.iter().filter_map(|name| kept_number(name));
     let highest = kept.chain(numbers.last().copied()).max().unwrap_or(0);
     let mode = match access {
-        Access::Write | Access::WriteAndKeep => OpenMode::ReadWrite,
+        Access::Write | Access::WriteAndKeep | Access::WriteAndArchive => OpenMode::ReadWrite,
         Access::ReadOnly => OpenMode::Read,
     };
     let open = |number| {
@@ -187,7 +197,13 @@ impl Reader {
                     let keys = segment.keys.clone();
                     let stored = segment.stored(offset, &header)?;
                     let group = Group { header: &header, stored, keys: keys.as_ref(), source };
-                    self.recovery.transactions += deliver(&group, &mut buffers, after, visit)?;
+                    let mut time = None;
+                    let mut visit = |ts, operations: Operations<'_>| {
+                        time = operations.time();
+                        visit(ts, operations)
+                    };
+                    self.recovery.transactions += deliver(&group, &mut buffers, after, &mut visit)?;
+                    self.recovery.position.last_time = time.max(self.recovery.position.last_time);
                     self.recovery.groups += 1;
                     self.recovery.bytes += header.padded_len();
                     self.durable = self.durable.max(header.durable);
@@ -259,7 +275,7 @@ pub(super) fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Orig
     if header.first_ts <= last_ts || header.last_ts < header.first_ts {
         return Err(source.damaged("the timestamps of this group go back"));
     }
-    if header.flags & !(FLAG_LZ4 | FLAG_SEALED) != 0 {
+    if header.flags & !(FLAG_LZ4 | FLAG_SEALED | FLAG_TIMED) != 0 {
         return Err(source.damaged("this group has unknown flags"));
     }
     Ok(())
@@ -304,8 +320,16 @@ where
     if bytes.len() != header.raw as usize {
         return Err(source.damaged("this group has another length than it says"));
     }
+    let (bytes, time) = match header.flags & FLAG_TIMED {
+        0 => (bytes, None),
+        _ => {
+            let split = bytes.split_last_chunk::<TIME_BYTES>();
+            let (bytes, time) = split.ok_or_else(|| source.damaged("this group has no time"))?;
+            (bytes, Some(Duration::from_micros(u64::from_le_bytes(*time))))
+        }
+    };
     let (mut read, mut delivered, mut last) = (0, 0, Timestamp(0));
-    for transaction in Transactions::new(bytes, source) {
+    for transaction in Transactions::new(bytes, time, source) {
         let (ts, operations) = transaction?;
         if ts <= last || ts < header.first_ts || ts > header.last_ts {
             return Err(source.damaged("the timestamps in this group are not in order"));

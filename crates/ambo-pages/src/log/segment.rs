@@ -118,6 +118,12 @@ impl Segment {
         Ok(Some(header))
     }
 
+    /// Where the last group ends, if there is nothing else behind it up to the file's end.
+    pub fn end(&self) -> Option<Lsn> {
+        let start = self.header?.start;
+        Some(Lsn(start.0.saturating_add(self.len.checked_sub(SEGMENT_HEADER_BYTES as u64)?)))
+    }
+
     /// Gives the memory of the window back.
     pub fn release(&mut self) {
         self.window = Vec::new();

@@ -6,6 +6,7 @@ use std::io;
 use ambo_types::{Error, Result, id::Lsn};
 
 use super::{
+    OldSegment,
     format::{SEGMENT_HEADER_BYTES, kept_name, segment_name},
     recovery::{Cut, missing},
     segment::{Behind, Segment},
@@ -108,11 +109,11 @@ impl Log {
     }
 
     /// Makes what was read durable, and removes everything else, in the order of D5. What is before `durable` was durable
-    /// already. What is in the bases is let go as `let_go` does. Returns the length of the last segment that goes on being the log.
+    /// already. What is in the bases, which are before `from`, is let go as `let_go` does, if anything may. Returns the length of the last segment that goes on being the log.
     pub fn settle(
         &mut self,
         disk: &dyn Disk,
-        from: Lsn,
+        from: Option<Lsn>,
         durable: Lsn,
         obsolete: &[u64],
         let_go: fn(&dyn Disk, &[u64]) -> Result<()>,
@@ -120,7 +121,7 @@ impl Log {
         let mut later = self.segments.split_off((self.at + 1).min(self.segments.len()));
         later.extend(self.segments.extract_if(.., |segment| segment.header.is_none()));
         // Nothing is needed if nothing was read: everything is in the bases.
-        let read = if self.end > from { 0 } else { self.segments.len() };
+        let read = if from.is_none_or(|from| self.end > from) { 0 } else { self.segments.len() };
         let before: Vec<u64> = self.segments.drain(..read).map(|segment| segment.number).collect();
         let starts: Vec<Lsn> = self.segments.iter().filter_map(|s| s.header.map(|h| h.start)).collect();
         debug_assert_eq!(starts.len(), self.segments.len(), "segments that stay have headers");
@@ -144,6 +145,18 @@ impl Log {
         }
         Ok(offset)
     }
+}
+
+/// The segments that others follow, with their ends: all but the last of those with a header.
+pub(super) fn ends_of(segments: &[Segment]) -> Vec<OldSegment> {
+    let with_headers: Vec<_> =
+        segments.iter().filter_map(|segment| Some((segment, segment.header?))).collect();
+    let pairs = with_headers.windows(2);
+    let old = pairs.map(|pair| {
+        let ((segment, _), (_, next)) = (pair[0], pair[1]);
+        OldSegment { number: segment.number, end: next.start, last_ts: next.last_ts, bytes: segment.len }
+    });
+    old.collect()
 }
 
 /// Keeps segments for those who follow changes, durably.

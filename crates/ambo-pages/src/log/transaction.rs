@@ -22,7 +22,11 @@
 //!
 //! What tables, keys and values mean is the engine's matter. Table 0 is the catalog. Under table 4,294,967,295 are ranges of keys that
 //! were deleted: the key is the table's id, 4 bytes, the most significant first, and the lower bound; the value is the upper bound, or
-//! empty where there is none. It comes before the rows of its transaction.
+//! empty where there is none. It comes before the rows of its transaction. Under table 4,294,967,294 are notes for who restores an archived
+//! log, which recovery passes over: the key is a kind, one byte, and a table's id, 4 bytes, the most significant first. Kind 1: rows of the
+//! table are not in the log. Kind 2: the value is the long value that the next operation refers to.
+
+use std::time::Duration;
 
 use ambo_codec::varint;
 use ambo_types::{
@@ -92,12 +96,13 @@ impl Origin<'_> {
 #[derive(Debug)]
 pub(super) struct Transactions<'a> {
     bytes: &'a [u8],
+    time: Option<Duration>,
     source: Origin<'a>,
 }
 
 impl<'a> Transactions<'a> {
-    pub fn new(bytes: &'a [u8], source: Origin<'a>) -> Self {
-        Self { bytes, source }
+    pub fn new(bytes: &'a [u8], time: Option<Duration>, source: Origin<'a>) -> Self {
+        Self { bytes, time, source }
     }
 
     fn take(&mut self) -> Option<(Timestamp, Operations<'a>)> {
@@ -107,7 +112,8 @@ impl<'a> Transactions<'a> {
         let len = u32::from_le_bytes(*len.first_chunk()?) as usize;
         let (bytes, rest) = rest.split_at_checked(len)?;
         self.bytes = rest;
-        let operations = Operations { bytes, left: u32::from_le_bytes(*count), source: self.source };
+        let operations =
+            Operations { bytes, left: u32::from_le_bytes(*count), time: self.time, source: self.source };
         Some((Timestamp(u64::from_le_bytes(*ts)), operations))
     }
 }
@@ -132,10 +138,16 @@ impl<'a> Iterator for Transactions<'a> {
 pub struct Operations<'a> {
     bytes: &'a [u8],
     left: u32,
+    time: Option<Duration>,
     source: Origin<'a>,
 }
 
 impl Operations<'_> {
+    /// When the transaction was written to the log, since 1970 began; none in a log of before that was noted.
+    pub fn time(&self) -> Option<Duration> {
+        self.time
+    }
+
     /// How many there are still to come, as far as the bytes say the truth.
     #[expect(clippy::len_without_is_empty, reason = "a count of what is to come")]
     pub fn len(&self) -> usize {

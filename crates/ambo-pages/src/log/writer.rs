@@ -11,12 +11,17 @@ use super::{
     LogOptions, LogPosition, OldSegment,
     buffer::GroupBuffer,
     compress::GroupCompressor,
-    format::{FLAG_LZ4, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt, segment_name},
+    format::{
+        FLAG_LZ4, FLAG_TIMED, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt,
+        segment_name,
+    },
     sealing::GroupSealer,
 };
-use crate::io::{Disk, File, OpenMode};
+use crate::io::{Clock, Disk, File, OpenMode};
+use archive::Archiving;
 use keep::Kept;
 
+mod archive;
 mod keep;
 mod room;
 
@@ -58,6 +63,11 @@ pub struct LogWriter {
     /// Whether what is left of the disk is kept for deletes; see [`LogWriter::is_tight`].
     tight: bool,
     written: Written,
+    /// What groups have their times from; without it they have none.
+    clock: Option<Arc<dyn Clock>>,
+    /// The time of the last group, in microseconds since 1970 began.
+    last_time: u64,
+    archiving: Archiving,
     failure: Option<String>,
 }
 
@@ -153,8 +163,16 @@ impl LogWriter {
             checkpoint_bytes: None,
             tight: false,
             written: Written::default(),
+            clock: None,
+            last_time: position.last_time.map_or(0, |time| time.as_micros() as u64),
+            archiving: Archiving::Off,
             failure: None,
         }
+    }
+
+    /// From now on groups have the time at which they are written.
+    pub fn note_times(&mut self, clock: Arc<dyn Clock>) {
+        self.clock = Some(clock);
     }
 
     /// Writes a group (nothing if it is empty) and returns where it ends. The buffer stays as it is.
@@ -170,6 +188,16 @@ impl LogWriter {
             return Ok(self.next_lsn);
         }
         assert!(group.first_ts() > self.last_ts, "groups are written in the order of their timestamps");
+        let Some(clock) = &self.clock else { return self.write_stamped(group, 0) };
+        self.last_time = self.last_time.max(clock.wall().as_micros() as u64);
+        group.stamp(self.last_time);
+        let written = self.write_stamped(group, FLAG_TIMED);
+        group.unstamp();
+        written
+    }
+
+    /// Writes a group as it is.
+    fn write_stamped(&mut self, group: &mut GroupBuffer, timed: u32) -> Result<Lsn> {
         let compressed = self.compressor.as_mut().is_some_and(|compressor| compressor.compress(group.raw()));
         let packed = match (&self.compressor, compressed) {
             (Some(compressor), true) => compressor.stored_len(),
@@ -182,7 +210,7 @@ impl LogWriter {
         let header = GroupHeader {
             stored: stored as u32,
             raw: group.raw_len() as u32,
-            flags: flag | if compressed { FLAG_LZ4 } else { 0 },
+            flags: flag | timed | if compressed { FLAG_LZ4 } else { 0 },
             transactions: group.transactions(),
             lsn: self.next_lsn,
             durable: self.durable,
@@ -401,7 +429,7 @@ impl LogWriter {
             self.retire_current();
         }
         let mut bytes = 0;
-        while let Some(segment) = self.old.front().filter(|s| s.end <= from) {
+        while let Some(segment) = self.old.front().filter(|s| s.end <= from && self.archiving.lets_go(s)) {
             let segment = *segment;
             bytes += segment.bytes;
             self.let_go(segment)?;

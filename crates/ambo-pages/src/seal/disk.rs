@@ -9,7 +9,7 @@ use super::{
 use crate::io::{Disk, File, Lock, OpenMode};
 
 /// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it,
-/// which are sealed by groups; the lock, the mark of a backup and the file of keys, which hold no data.
+/// which are sealed by groups; the lock, the marks of a backup, an archive and a restore, and the file of keys, which hold no data.
 #[derive(Debug)]
 pub struct SealedDisk {
     inner: Arc<dyn Disk>,
@@ -33,10 +33,23 @@ impl SealedDisk {
     }
 }
 
+/// Files that hold no data.
+const PLAIN: [&str; 9] = [
+    "lock",
+    "backup",
+    "backup.new",
+    "keys",
+    "keys.new",
+    "archive",
+    "archive.new",
+    "restoring",
+    "restoring.new",
+];
+
 /// What is sealed in a file of that name; `None` if it is left as it is.
 pub(super) fn kind_of(name: &str) -> Option<Kind> {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if begins(&["log-", "kept-"]) || ["lock", "backup", "backup.new", "keys", "keys.new"].contains(&name) {
+    if begins(&["log-", "kept-"]) || PLAIN.contains(&name) {
         None
     } else if begins(&["pages"]) {
         Some(Kind::Pages)

@@ -91,6 +91,7 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
         ("segment_bytes", info.segment_bytes),
         ("log_bytes", info.log_bytes),
         ("log_segments", info.log_segments),
+        ("archive_waiting_bytes", info.archive.as_ref().map_or(0, |archive| archive.waiting_bytes)),
         ("memtable_bytes", info.memtable_bytes),
         ("memtable_budget", info.memtable_budget),
         ("cache_bytes", info.cache_bytes),

@@ -212,7 +212,7 @@ fn r11_r12_foreign_segments_are_refused() {
     let mut header = disk.contents(FIRST).unwrap()[..64].to_vec();
     disk.corrupt(FIRST, 0, &disk.contents(SECOND).unwrap()[..64]).unwrap();
     assert_eq!(damage(read_all(&disk)), (FIRST.to_owned(), 0));
-    header[12] = 2;
+    header[12] = 3;
     let crc = crate::checksum::crc32c(&header[12..]);
     header[8..12].copy_from_slice(&crc.to_le_bytes());
     disk.corrupt(FIRST, 0, &header).unwrap();

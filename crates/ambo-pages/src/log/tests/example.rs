@@ -85,3 +85,35 @@ fn a_compressed_group_is_an_lz4_block() {
     disk.corrupt("log-0000000000000001", 64, &example).unwrap();
     assert_eq!(read_all(&disk).unwrap().0, [put]);
 }
+
+#[test]
+fn a_timed_group_ends_with_its_time() {
+    // Keeps away times that another version does not find, and those that go back with the system's clock.
+    let disk = SimDisk::new(0);
+    let mut log = writer(&disk, 4096, LogPosition { last_time: Some(LATER), ..LogPosition::default() });
+    log.note_times(disk.clock());
+    let mut first = group(&[put(5, 3)]);
+    log.write_group(&mut first).unwrap();
+    assert_eq!(first.raw_len(), 28, "the group stays as it is");
+    let bytes = disk.contents("log-0000000000000001").unwrap();
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(
+        (number(64 + 8), number(64 + 12), number(64 + 16)),
+        (36, 36, 4),
+        "stored and raw bytes, flags"
+    );
+    assert_eq!(bytes[64 + 56 + 28..][..8], 1_700_000_100_000_000_u64.to_le_bytes());
+    disk.clock().advance(std::time::Duration::from_secs(200));
+    log.write_group(&mut group(&[put(6, 3)])).unwrap();
+    let mut times = Vec::new();
+    let recovered = recover(&dyn_disk(&disk), DATABASE, Start::default(), Access::Write, |_, operations| {
+        times.push(operations.time().unwrap().as_secs());
+        Ok(())
+    });
+    assert_eq!(times, [1_700_000_100, 1_700_000_200]);
+    let last = recovered.unwrap().position.last_time;
+    assert_eq!(last, Some(std::time::Duration::from_secs(1_700_000_200)));
+}
+
+/// What the clock of the test's world is behind of.
+const LATER: std::time::Duration = std::time::Duration::from_secs(1_700_000_100);
