@@ -1,12 +1,14 @@
-//! The suite `events`: records of network flows, conditions on them by each evaluator, and UQI.
+//! The suite `events`: records of network flows, conditions on them by each evaluator, UQI, and aggregates that are asked again.
 //!
 //! ```text
 //! ambo-events predicates [--rows 20000000] [--runs 5] [--case 0 --evaluator bytecode]
 //! ambo-events uqi [--rows 10000000] [--runs 5] [--dir DIR]
+//! ambo-events again [--rows 20000000] [--runs 5] [--dir DIR]
 //! ```
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "real time and real files are what is measured")]
 
+mod again;
 mod flows;
 mod predicates;
 mod uqi;
@@ -51,7 +53,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match what.as_str() {
         "predicates" => predicates::run(&settings),
         "uqi" => uqi::run(&settings),
-        _ => Err("which case? predicates, or uqi".into()),
+        "again" => again::run(&settings),
+        _ => Err("which case? predicates, uqi or again".into()),
     }
 }
 

@@ -1,5 +1,5 @@
-//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, and the slots of blocks; and
-//! for the entries of indexes while they are sorted.
+//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, the slots of blocks, and what
+//! aggregates of segments came to; and for the entries of indexes while they are sorted.
 //!
 //! Who caches something takes its bytes from the budget first, and gives them back when it is gone, so what is kept is never more
 //! than the limit. What has to be there all the same ([`MemoryBudget::force`]) takes the room from the caches.
@@ -38,6 +38,8 @@ use parking_lot::Mutex;
 const FLOOR_SHARE: usize = 16;
 /// Fresh layers are kept as long as they and the slots of blocks take no more than this part.
 const FRESH_SHARE: usize = 2;
+/// What aggregates came to takes no more than this part.
+const PARTIALS_SHARE: usize = 8;
 /// Sorting has this part of the limit for certain, and the larger one while nobody else needs it.
 const SORT_SHARE_MIN: usize = 16;
 const SORT_SHARE_MAX: usize = 4;
@@ -68,16 +70,18 @@ pub enum Kind {
     Slots,
     /// Entries of indexes that are sorted.
     Sorting,
+    /// What aggregates of segments came to.
+    Partials,
 }
 
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 
 impl Kind {
     fn cache(self) -> Option<Cache> {
         match self {
             Self::Pages => Some(Cache::Pages),
             Self::Blocks | Self::Rows => Some(Cache::Segments),
-            Self::Fresh | Self::Slots | Self::Sorting => None,
+            Self::Fresh | Self::Slots | Self::Sorting | Self::Partials => None,
         }
     }
 }
@@ -129,6 +133,8 @@ pub struct MemoryUse {
     pub slots: u64,
     /// Of entries of indexes that are sorted.
     pub sorting: u64,
+    /// Of what aggregates of segments came to.
+    pub partials: u64,
 }
 
 /// See the module.
@@ -186,6 +192,7 @@ impl MemoryBudget {
             fresh: used(Kind::Fresh),
             slots: used(Kind::Slots),
             sorting: used(Kind::Sorting),
+            partials: used(Kind::Partials),
         }
     }
 
@@ -257,7 +264,7 @@ impl MemoryBudget {
 
     /// Memory for a layer of fresh rows; none if there is too much of it already.
     pub fn charge_fresh(self: &Arc<Self>, bytes: usize) -> Option<Charge> {
-        if self.fixed() + bytes > self.fresh_most() {
+        if self.beside_partials() + bytes > self.fresh_most() {
             return None;
         }
         if !self.take(Kind::Fresh, bytes) {
@@ -276,7 +283,26 @@ impl MemoryBudget {
 
     /// Whether fresh layers take more than their part.
     pub fn has_too_much_fresh(&self) -> bool {
-        self.fixed() > self.fresh_most()
+        self.beside_partials() > self.fresh_most()
+    }
+
+    /// Memory for what an aggregate came to; none if all of them would have more than their part.
+    pub fn charge_partials(self: &Arc<Self>, bytes: usize) -> Option<Charge> {
+        if self.used(Kind::Partials) + bytes > self.partials_most() {
+            return None;
+        }
+        if !self.take(Kind::Partials, bytes) {
+            self.relieve(bytes);
+            if !self.take(Kind::Partials, bytes) {
+                return None;
+            }
+        }
+        Some(Charge { memory: self.clone(), kind: Kind::Partials, bytes })
+    }
+
+    /// The most that is kept of what aggregates came to.
+    pub fn partials_most(&self) -> usize {
+        self.limit / PARTIALS_SHARE
     }
 
     /// Memory for slots.
@@ -391,6 +417,10 @@ impl MemoryBudget {
 
     /// Bytes that are not a cache's.
     fn fixed(&self) -> usize {
+        self.beside_partials() + self.used(Kind::Partials)
+    }
+
+    fn beside_partials(&self) -> usize {
         self.used(Kind::Fresh) + self.used(Kind::Slots) + self.used(Kind::Sorting)
     }
 

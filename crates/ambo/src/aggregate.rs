@@ -5,7 +5,7 @@ use ambo_engine::{
     scan::{self, AggregatePlan, Groups},
 };
 
-use crate::{Result, Select};
+use crate::{PartialsUsed, Result, Select};
 
 /// Arithmetic on columns, which are called by their names: `col("price") * (lit(1) - col("discount"))`.
 pub type Expression = scan::Expression<String>;
@@ -122,11 +122,11 @@ impl Query {
     /// [`Error::Invalid`](crate::Error::Invalid): the table is not of storage column, arithmetic on what are no numbers, or a result that
     /// 128 bits cannot hold.
     pub fn run(&self, threads: usize) -> Result<Groups> {
-        self.run_on(&self.select.scan()?, threads)
+        Ok(self.run_on(&self.select.scan()?, threads)?.0)
     }
 
-    pub(crate) fn run_on(&self, scan: &TableScan, threads: usize) -> Result<Groups> {
-        scan.aggregate(&self.plan, threads)
+    pub(crate) fn run_on(&self, scan: &TableScan, threads: usize) -> Result<(Groups, PartialsUsed)> {
+        scan.aggregate_told(&self.plan, threads)
     }
 
     pub(crate) fn select(&self) -> &Select {

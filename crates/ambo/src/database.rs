@@ -83,6 +83,17 @@ impl Database {
         Options::new().open_in_memory()
     }
 
+    /// Whether what aggregates of segments and extents came to is kept, so that those who ask again read what is new only.
+    pub fn keeps_partials(&self) -> bool {
+        self.engine().keeps_partials()
+    }
+
+    /// Keeps what aggregates of segments and extents came to from now on, or does not, and forgets what is kept; with `None` as the
+    /// [options](crate::Options::keep_partials) said. Answers are the same.
+    pub fn keep_partials(&self, on: impl Into<Option<bool>>) {
+        self.engine().keep_partials(on.into());
+    }
+
     /// How long a transaction waits for what others have locked, if nothing else was [said](Transaction::set_lock_timeout).
     pub fn lock_timeout(&self) -> Duration {
         self.engine().lock_timeout()

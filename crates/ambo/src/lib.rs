@@ -88,9 +88,9 @@ pub use ambo_engine::{
     database::{
         Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,
         ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info,
-        LoadOptions, Loaded, MemoryUse, PointReport, RecordChoice, RecoveryReport, RestorePoint, RestoredKey,
-        Savepoint, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value,
-        ValueReader, ValueWriter,
+        LoadOptions, Loaded, MemoryUse, PartialsKept, PartialsUsed, PointReport, RecordChoice,
+        RecoveryReport, RestorePoint, RestoredKey, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
+        TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
     id::Timestamp,
     priority::give_way,

@@ -159,6 +159,13 @@ impl Options {
         self
     }
 
+    /// Whether what aggregates of single segments and extents came to is kept in memory (the default), so that those who ask again read
+    /// what is new only. It takes an eighth of [`cache_bytes`](Options::cache_bytes) at most. See [`Database::keep_partials`].
+    pub fn keep_partials(mut self, on: bool) -> Self {
+        self.settings.keep_partials = on;
+        self
+    }
+
     /// The most bytes that one transaction may write.
     pub fn transaction_bytes_max(mut self, bytes: usize) -> Self {
         self.settings.transaction_bytes_max = bytes;

@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use crate::{
-    Cursor, Database, Datum, Groups, Index, IndexRows, KeyRange, Query, Result, Row, Rows, Scan, Select,
-    Snapshot, Table, TableScan, Transaction, Value,
+    Cursor, Database, Datum, Groups, Index, IndexRows, KeyRange, PartialsUsed, Query, Result, Row, Rows,
+    Scan, Select, Snapshot, Table, TableScan, Transaction, Value,
     moment::Moment,
     primary::PrimaryScan,
     range::{half_open, prefix_bounds},
@@ -142,6 +142,14 @@ pub trait Read: sealed::View {
     /// # Errors
     /// As [`Query::run`].
     fn aggregate(&self, query: &Query, threads: usize) -> Result<Groups> {
+        Ok(self.aggregate_told(query, threads)?.0)
+    }
+
+    /// The same, with how many segments it was put together of, and of how many of them nothing was read.
+    ///
+    /// # Errors
+    /// As [`Query::run`].
+    fn aggregate_told(&self, query: &Query, threads: usize) -> Result<(Groups, PartialsUsed)> {
         query.run_on(&self.scan_columns(query.select())?, threads)
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ambo_codec::{
     Value,
     bitmap::{Bitmap, Positions},
-    column::{BitsView, Block, Mask, Predicate},
+    column::{BitsView, Block, Compare, Kind, Mask, Predicate},
 };
 use ambo_pages::page::Access;
-use ambo_scan::{Filter, Morsel, RowGroup};
+use ambo_scan::{Filter, Morsel, RowGroup, Test};
 use ambo_types::{Error, Result};
 
 use super::{
@@ -132,6 +132,47 @@ impl FreshGroup {
         let mut mask = Mask::all(self.rows());
         hidden.for_each(|hidden| mask.deselect(hidden, self.first_row()));
         Morsel::new(Box::new(self), mask, filters, projection)
+    }
+}
+
+/// What no value must answer with yes for all of them to answer a question with yes, where that can be said; floats aside, of which some
+/// are no numbers.
+fn opposites(test: &Test) -> Option<Vec<Test>> {
+    // Beside a float that is no number whole numbers may answer both with no.
+    let has_order = |value: &Value| !matches!(value, Value::Null | Value::F32(_) | Value::F64(_));
+    let compare = |by, value: &Value| has_order(value).then(|| Test::Compare(by, value.clone()));
+    Some(match test {
+        Test::Compare(by, value) => {
+            let opposite = match by {
+                Compare::Equal => Compare::NotEqual,
+                Compare::NotEqual => Compare::Equal,
+                Compare::Less => Compare::GreaterEqual,
+                Compare::LessEqual => Compare::Greater,
+                Compare::Greater => Compare::LessEqual,
+                Compare::GreaterEqual => Compare::Less,
+            };
+            vec![compare(opposite, value)?]
+        }
+        Test::Between(low, high) => vec![compare(Compare::Less, low)?, compare(Compare::Greater, high)?],
+        Test::IsNotNull => Vec::new(),
+        _ => return None,
+    })
+}
+
+impl Part {
+    /// Whether the directory says that all rows answer a filter with yes.
+    pub fn answers_whole(&self, schema: &ColumnSchema, filter: &Filter) -> bool {
+        let segment = Seen::new(&self.segment, schema);
+        let column = filter.column;
+        if matches!(segment.kind(column), Kind::F32 | Kind::F64) {
+            return false;
+        }
+        let Some(opposites) = opposites(&filter.test) else { return false };
+        let opposites: Vec<_> = opposites.into_iter().map(|test| Filter { column, test }).collect();
+        (0..self.segment.directory().groups()).all(|group| {
+            segment.nulls(column, group) == 0
+                && !opposites.iter().any(|opposite| may_match(segment, group, opposite))
+        })
     }
 }
 

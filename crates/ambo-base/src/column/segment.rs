@@ -17,6 +17,7 @@ use ambo_types::{Error, Result};
 use super::{
     cache::{BlockCache, Slots},
     directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
+    partials::Partials,
     row_cache::{RowCache, Slot},
     schema::ColumnSchema,
 };
@@ -49,6 +50,7 @@ pub struct SegmentStore {
     sets: AtomicU64,
     cache: BlockCache,
     rows: RowCache,
+    partials: Partials,
     memory: Arc<MemoryBudget>,
     /// Bytes that were freed for others since the allocator was asked to give memory back.
     given: AtomicUsize,
@@ -86,6 +88,7 @@ impl SegmentStore {
             sets: AtomicU64::new(0),
             cache: BlockCache::new(memory.clone()),
             rows: RowCache::new(memory.clone()),
+            partials: Partials::new(memory.clone()),
             memory: memory.clone(),
             given: AtomicUsize::new(0),
         });
@@ -102,6 +105,11 @@ impl SegmentStore {
     /// Where the files are.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+
+    /// What aggregates of segments came to.
+    pub fn partials(&self) -> &Partials {
+        &self.partials
     }
 
     /// Rows that were sought lately.

@@ -356,6 +356,7 @@ fn cache(info: &Info) -> String {
         ("rows", memory.rows),
         ("fresh rows", memory.fresh),
         ("slots of blocks", memory.slots),
+        ("results of aggregates", memory.partials),
     ];
     let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
     let parts: Vec<_> = parts.map(|(what, bytes)| format!("{} of {what}", output::bytes(*bytes))).collect();
@@ -464,6 +465,11 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
             "row_bytes": info.memory.rows,
             "fresh_bytes": info.memory.fresh,
             "slot_bytes": info.memory.slots,
+            "partial_bytes": info.memory.partials,
+        },
+        "partials": {
+            "questions": info.partials.questions,
+            "values": info.partials.values,
         },
         "cache": {
             "bytes": info.pages.resident_bytes,

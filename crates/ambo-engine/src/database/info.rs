@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use ambo_base::{BaseOps, btree::TreeSpace, column::ColumnSpace};
+use ambo_base::{
+    BaseOps,
+    btree::TreeSpace,
+    column::{ColumnSpace, PartialsKept},
+};
 use ambo_pages::{budget::MemoryUse, page::PageStats};
 use ambo_types::{
     Error, Result, TableDefinition,
@@ -95,6 +99,8 @@ pub struct Info {
     pub cache_bytes: u64,
     /// What it is used for.
     pub memory: MemoryUse,
+    /// How many results of aggregates are kept.
+    pub partials: PartialsKept,
     /// Bytes in memtables that are not compacted.
     pub memtable_bytes: u64,
     /// The memtables' budget in bytes.
@@ -150,6 +156,16 @@ impl Engine {
         self.segments.memory().in_use()
     }
 
+    /// Whether what aggregates of segments came to is kept.
+    pub fn keeps_partials(&self) -> bool {
+        self.segments.partials().is_on()
+    }
+
+    /// Keeps what aggregates of segments came to from now on, or does not, and forgets what is kept; or as the options say.
+    pub fn keep_partials(&self, on: Option<bool>) {
+        self.segments.partials().turn(on.unwrap_or(self.options.keep_partials));
+    }
+
     /// Figures of the database as it is now.
     pub fn info(self: &Arc<Self>) -> Result<Info> {
         let snapshot = self.snapshot();
@@ -186,6 +202,7 @@ impl Engine {
             block_misses,
             pages: self.store.stats(),
             cache_bytes: self.options.cache_bytes as u64,
+            partials: self.segments.partials().figures(),
             memory: self.memory(),
             memtable_bytes: self.governor.used() as u64,
             memtable_budget: self.options.memtable_bytes as u64,

@@ -17,7 +17,7 @@
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
 //! | `changed_rows`, `changes` | what a transaction has changed since a moment in it; what all have committed since one, from the log |
 //! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
-//! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
+//! | `scan`, `scan_results`, `scan_partials`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer; what segments came to is kept |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
 //! | `row_scan`, `walk`, `cuts` | rows by conditions as columns, in parts that threads take: ranges of keys |
 //! | `distinct` | the different values of a column in the order of an index |
@@ -89,6 +89,7 @@ mod retention;
 mod room;
 mod row_scan;
 mod scan;
+mod scan_partials;
 mod scan_results;
 mod scanned;
 mod signals;
@@ -107,7 +108,7 @@ mod workers;
 
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use ambo_base::btree::{KeySum, TreeSpace};
-pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates};
+pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates, PartialsKept};
 pub use ambo_pages::budget::MemoryUse;
 pub use archive::{ArchiveInfo, ArchiveReport};
 pub use backup::BackupReport;
@@ -133,6 +134,7 @@ pub use options::{Options, Sync};
 pub use point::{PointReport, RestorePoint};
 pub use row_scan::{RowScan, UnitRows};
 pub use scan::{ScanPlan, TableScan};
+pub use scan_partials::{PartialStates, PartialsUsed};
 pub use snapshot::{Cursor, Snapshot};
 pub use statistics::{ColumnStatistics, Figure, TableStatistics};
 pub use table::{Picked, RowFormat};

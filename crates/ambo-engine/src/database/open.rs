@@ -292,6 +292,7 @@ impl Opening {
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
         let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
+        segments.partials().turn(options.keep_partials);
         let (catalog, mut roots) = read_catalog(&store, meta)?;
         segments.sweep(&roots.segments().collect(), options.read_only)?;
         segments.note_id((superblock.sequence - 1).saturating_mul(SEGMENTS_PER_CHECKPOINT));

@@ -47,6 +47,8 @@ pub struct Options {
     pub read_only: bool,
     /// How long a commit or `lock` waits for another's row lock.
     pub lock_timeout: Duration,
+    /// Whether what aggregates of segments came to is kept in memory for the next time that the same is asked.
+    pub keep_partials: bool,
     /// Whether runs are merged in the background. Without, that waits for `compact`.
     pub background_merge: bool,
     /// Whether background threads do the flushing and merging. Without, the thread that fills the budget does it itself: for tests that
@@ -71,6 +73,7 @@ impl Default for Options {
             create: true,
             read_only: false,
             lock_timeout: Duration::from_secs(5),
+            keep_partials: true,
             background_merge: true,
             background_threads: true,
             transaction_bytes_max: 1 << 30,

@@ -7,7 +7,10 @@
 
 use std::sync::Arc;
 
-use ambo_codec::{Type, bitmap::Positions};
+use ambo_codec::{
+    Type,
+    bitmap::{Bitmap, Positions},
+};
 use ambo_types::{
     Error, Result, TableDefinition,
     id::{TableId, Timestamp},
@@ -23,9 +26,9 @@ use super::{
 use crate::transaction::write_set::TableWrites;
 use ambo_base::{
     BaseOps,
-    column::{ColumnSchema, ColumnSet, Part, Reach, Selected, Selection, is_answered},
+    column::{ColumnSchema, ColumnSet, Part, Partials, Question, Reach, Selected, Selection, is_answered},
 };
-use ambo_scan::{Filter, Morsel, Test};
+use ambo_scan::{Filter, Identity, Morsel, Test};
 
 /// With more rows than this in the active memtable a scan has them compacted in the background: in layers they cost it far more than in
 /// segments (decision 0013).
@@ -272,6 +275,36 @@ impl TableScan {
             reach.asked += if is_answered { 0 } else { group.len() as u64 };
         }
         reach
+    }
+
+    /// What aggregates of segments came to.
+    pub(super) fn partials(&self) -> &Partials {
+        self.columns.store().partials()
+    }
+
+    /// What a scan for `identity` asks of segments, of which all rows answer these filters with yes; none where that cannot be told in a
+    /// few bytes.
+    pub(super) fn question(&self, identity: &Identity, answered: &[bool]) -> Option<Question> {
+        let left = self.filters.iter().zip(answered).filter(|(_, is_answered)| !**is_answered);
+        let left: Vec<_> = left.map(|(filter, _)| filter.clone()).collect();
+        let identity = identity.clone().and_numbers(&self.projection).and_filters(&left)?;
+        Some(Question::new(self.columns.schema(), identity))
+    }
+
+    /// Which filters all rows of a segment answer with yes, as its directory says.
+    pub(super) fn answered_whole(&self, place: (usize, usize)) -> Vec<bool> {
+        let part = self.part(place);
+        self.filters.iter().map(|filter| part.answers_whole(self.columns.schema(), filter)).collect()
+    }
+
+    /// A segment that it reads.
+    pub(super) fn part(&self, (run, part): (usize, usize)) -> &Part {
+        &self.columns.runs()[run].parts[part]
+    }
+
+    /// The rows of a segment that do not count.
+    pub(super) fn gone(&self, (run, part): (usize, usize)) -> Option<Bitmap> {
+        self.part((run, part)).gone(self.fresh.replaced.of(run, part))
     }
 
     /// The types of the projection.

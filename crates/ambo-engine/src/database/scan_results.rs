@@ -1,10 +1,39 @@
 //! What scans of column tables make of the rows that they select: sums, bounds, groups.
 
 use ambo_codec::{Value, column::Sum};
-use ambo_scan::{AggregatePlan, Aggregation, Groups};
+use ambo_scan::{AggregatePlan, Aggregation, Aggregator, Groups, Identity, Morsel, PartialGroups};
 use ambo_types::{Error, Result};
 
-use super::scan::TableScan;
+use super::{
+    scan::TableScan,
+    scan_partials::{PartialStates, PartialsUsed},
+};
+
+/// Groups and their aggregates.
+struct Aggregates<'a>(&'a Aggregation);
+
+impl<'a> PartialStates for Aggregates<'a> {
+    type State = Aggregator<'a>;
+    type Kept = PartialGroups;
+
+    fn begin(&self) -> Result<Aggregator<'a>> {
+        Ok(self.0.begin())
+    }
+
+    fn add(&self, state: &mut Aggregator<'a>, _: usize, morsel: &Morsel<'_>) -> Result<()> {
+        state.add(morsel)
+    }
+
+    fn add_kept(&self, state: &mut Aggregator<'a>, kept: &PartialGroups) -> Result<()> {
+        state.add_partial(kept)
+    }
+
+    fn keep(&self, state: Aggregator<'a>) -> (PartialGroups, usize) {
+        let partial = state.into_partial();
+        let bytes = partial.bytes();
+        (partial, bytes)
+    }
+}
 
 impl TableScan {
     /// The sum of the selected rows' values at a place of the projection, in units of the last digit if they are decimals; none if no
@@ -26,17 +55,28 @@ impl TableScan {
         sums.into_iter().flatten().try_fold(None, |sum, part| add(sum, part).map(Some))
     }
 
-    /// Aggregates of the selected rows. The plan's columns are places of the projection.
+    /// Aggregates of the selected rows. The plan's columns are places of the projection. What segments come to is kept for the next time.
     ///
     /// # Errors
     /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
     pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
-        let aggregation = Aggregation::new(plan, &self.types(), self.nullable())?;
+        self.aggregate_told(plan, threads).map(|(groups, _)| groups)
+    }
+
+    /// The same, with how many segments it was put together of.
+    ///
+    /// # Errors
+    /// As [`TableScan::aggregate`].
+    pub fn aggregate_told(&self, plan: &AggregatePlan, threads: usize) -> Result<(Groups, PartialsUsed)> {
+        let columns = self.types();
+        let aggregation = Aggregation::new(plan, &columns, self.nullable())?;
         if let Some(rows) = self.rows_known().filter(|_| aggregation.asks_rows_only()) {
-            return aggregation.finish_rows(rows);
+            return Ok((aggregation.finish_rows(rows)?, PartialsUsed::default()));
         }
-        let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
-        aggregation.finish(parts)
+        let columns = columns.into_iter().zip(self.nullable().iter().copied());
+        let identity = Identity::new("aggregate").and_columns(columns).and_plan(plan);
+        let (parts, used) = self.fold_partials(threads, identity, &Aggregates(&aggregation))?;
+        Ok((aggregation.finish(parts)?, used))
     }
 
     /// The least and the greatest of the selected rows' values at a place of the projection, in the type that blocks have them in

@@ -8,19 +8,19 @@ use ambo_codec::{
 };
 use ambo_engine::{
     catalog::{Storage, TableDefinition},
-    database::{Engine, Options, RowFormat, ScanPlan, Sync},
+    database::{Engine, Options, PartialsUsed, RowFormat, ScanPlan, Sync, TableScan},
     id::TableId,
     io::sim::{SimDisk, split_mix},
-    scan::{Aggregate, AggregatePlan, Expression, Filter, Test},
+    scan::{Aggregate, AggregatePlan, Aggregation, Expression, Filter, Groups, Test},
 };
 
 type Row = Vec<Value>;
 
-struct World {
-    engine: Arc<Engine>,
-    table: TableId,
+pub struct World {
+    pub engine: Arc<Engine>,
+    pub table: TableId,
     format: RowFormat,
-    types: Vec<Type>,
+    pub types: Vec<Type>,
     rows: BTreeMap<i64, Row>,
     seed: u64,
 }
@@ -64,7 +64,7 @@ fn definition(types: &[Type]) -> TableDefinition {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let options = Options { background_threads: false, sync: Sync::Off, ..Options::default() };
         let engine = Arc::new(Engine::open(SimDisk::new(0).env(), options).unwrap().0);
         let types = types();
@@ -73,7 +73,7 @@ impl World {
         Self { engine, table, format, types, rows: BTreeMap::new(), seed }
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         split_mix(&mut self.seed) % bound
     }
 
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    fn write(&mut self, key: i64, extreme: bool) {
+    pub fn write(&mut self, key: i64, extreme: bool) {
         let stored = self.format.encode_key_values(&[key.into()], 0).unwrap();
         if self.below(6) == 0 {
             self.rows.remove(&key);
@@ -127,12 +127,12 @@ impl World {
         self.rows.insert(key, row);
     }
 
-    fn column(&mut self) -> usize {
+    pub fn column(&mut self) -> usize {
         self.below(self.types.len() as u64) as usize
     }
 
     /// A question about any column.
-    fn question(&mut self) -> Filter {
+    pub fn question(&mut self) -> Filter {
         let column = self.column();
         let extreme = self.below(2) == 0;
         let constant = match column {
@@ -196,7 +196,7 @@ impl World {
         left.combine(operator, self.expression(depth - 1))
     }
 
-    fn aggregate(&mut self) -> Aggregate {
+    pub fn aggregate(&mut self) -> Aggregate {
         match self.below(8) {
             0 => Aggregate::Rows,
             1 => Aggregate::Count(Expression::Column(self.column())),
@@ -214,6 +214,7 @@ impl World {
         let scan = ScanPlan { columns, filters: filters.to_vec() };
         let scan = self.engine.snapshot().scan_columns(self.table, &scan).unwrap();
         let found = scan.aggregate(plan, 2);
+        assert_as_new(&scan, &self.types, plan);
         let mut groups: BTreeMap<Row, Vec<&Row>> = BTreeMap::new();
         if plan.group_by.is_empty() {
             groups.insert(Vec::new(), Vec::new());
@@ -426,6 +427,30 @@ fn value(number: Number) -> Option<Value> {
     }
 }
 
+/// That what is put together of results that were kept is what all rows come to, to the last bit, by any number of threads. Returns of how
+/// many segments it was.
+pub fn assert_as_new(scan: &TableScan, types: &[Type], plan: &AggregatePlan) -> PartialsUsed {
+    let nullable: Vec<_> = (0..types.len()).map(|place| scan.is_nullable(place)).collect();
+    let anew = |threads| {
+        let aggregation = Aggregation::new(plan, types, &nullable)?;
+        let parts = scan.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
+        aggregation.finish(parts)
+    };
+    let told =
+        |groups: ambo_engine::Result<Groups>| groups.map(|of| format!("{:?}", of.rows)).map_err(|_| ());
+    let wanted = told(anew(1));
+    assert_eq!(told(anew(3)), wanted, "{plan:?}");
+    let mut used = PartialsUsed::default();
+    for threads in [1, 3] {
+        let found = scan.aggregate_told(plan, threads).map(|(groups, of)| {
+            used = of;
+            groups
+        });
+        assert_eq!(told(found), wanted, "{plan:?}");
+    }
+    used
+}
+
 /// Doubles are added in another order.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -452,7 +477,7 @@ fn holds(filter: &Filter, row: &Row) -> bool {
     }
 }
 
-fn group_columns(world: &mut World) -> Vec<usize> {
+pub fn group_columns(world: &mut World) -> Vec<usize> {
     (0..[0, 1, 1, 2, 3][world.below(5) as usize]).map(|_| world.column()).collect()
 }
 

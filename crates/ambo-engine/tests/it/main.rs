@@ -26,6 +26,7 @@ mod loads_beside_merges;
 mod memory;
 mod model;
 mod panics;
+mod partials;
 mod ranges;
 mod relocate;
 mod reshape;

@@ -143,3 +143,18 @@ fn sorting_has_a_small_part_for_certain_and_more_while_there_is_room() {
     drop(least);
     assert_eq!(memory.in_use().sorting, 0);
 }
+
+// Keeps away: results of aggregates that take more than their part, take memory that they do not count or keep layers of fresh rows out.
+#[test]
+fn what_aggregates_came_to_has_a_part_at_most() {
+    let (memory, pages, _blocks) = budget();
+    pages.fill();
+    let kept: Vec<_> = std::iter::from_fn(|| memory.charge_partials(MIB)).collect();
+    assert_eq!((kept.len(), memory.in_use().partials), (8, 8 << 20));
+    let used = memory.in_use();
+    assert!(used.total <= used.limit, "{used:?}");
+    let layers: Vec<_> = std::iter::from_fn(|| memory.charge_fresh(MIB)).collect();
+    assert_eq!(layers.len(), 32);
+    drop(kept);
+    assert_eq!(memory.in_use().partials, 0);
+}

@@ -57,7 +57,7 @@ impl ByKey<'_> {
             _ => 0,
         };
         let integer = sum as i128 - offset * i128::from(count);
-        let total = Total { count, integer, float: 0.0 };
+        let total = Total { count, integer, ..Total::default() };
         totalled(function, ty, &total).map(Some)
     }
 

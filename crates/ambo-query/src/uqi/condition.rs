@@ -28,6 +28,15 @@ pub(super) struct BoundPlugin {
     is: bool,
 }
 
+/// Whether a condition asks a predicate of others, which may answer otherwise the next time.
+pub(super) fn asks_others(condition: &Condition) -> bool {
+    match condition {
+        Condition::Rows(_) => false,
+        Condition::Plugin { .. } => true,
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().any(asks_others),
+    }
+}
+
 /// What a condition is bound to.
 pub(super) struct Binder<'b> {
     pub(super) plugins: &'b Plugins,

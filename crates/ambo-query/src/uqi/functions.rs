@@ -135,6 +135,7 @@ pub(super) fn totalled(function: Function, ty: Type, total: &Total) -> Result<Uq
     }
 }
 
+#[derive(Clone)]
 struct Count(u64);
 
 impl Aggregate for Count {
@@ -155,8 +156,13 @@ impl Aggregate for Count {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
+
+    fn copy(&self) -> Option<(Box<dyn Aggregate>, usize)> {
+        Some((Box::new(self.clone()), size_of::<Self>()))
+    }
 }
 
+#[derive(Clone)]
 struct Sum {
     function: Function,
     ty: Type,
@@ -182,6 +188,10 @@ impl Aggregate for Sum {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+
+    fn copy(&self) -> Option<(Box<dyn Aggregate>, usize)> {
+        Some((Box::new(self.clone()), size_of::<Self>() + self.total.float.bytes()))
     }
 }
 

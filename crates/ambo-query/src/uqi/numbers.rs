@@ -1,17 +1,19 @@
 //! Sums over batches, exact for integers.
 
 use ambo_codec::{Type, Value};
+use ambo_engine::scan::FloatSum;
 use ambo_types::{Error, Result};
 
 use super::Batch;
 use crate::predicate::{Column, Data};
 
 /// A sum of numbers, and how many there were.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Total {
     pub(super) count: u64,
     pub(super) integer: i128,
-    pub(super) float: f64,
+    /// Of sums of batches, each of which is rounded.
+    pub(super) float: FloatSum,
 }
 
 /// Whether a type is one of integers or floats.
@@ -71,13 +73,13 @@ impl Total {
             All::Dense(dense) => sum += dense.iter().map(|bytes: &[u8; N]| of(*bytes)).sum::<f64>(),
             All::One(bytes) => sum += of(bytes),
         });
-        self.float += sum;
+        self.float.add(sum);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.integer += other.integer;
-        self.float += other.float;
+        self.float.merge(&other.float);
     }
 
     /// The sum of numbers of a type, in 64 bits.
@@ -86,7 +88,7 @@ impl Total {
     /// [`Error::Invalid`] if these do not hold it.
     pub(super) fn sum(&self, ty: Type) -> Result<(Type, Value)> {
         if !is_integer(ty) {
-            return Ok((Type::F64, Value::F64(self.float)));
+            return Ok((Type::F64, Value::F64(self.float.total())));
         }
         let overflow =
             |_| Error::Invalid(format!("overflow: the sum is {}, which 64 bits do not hold", self.integer));
@@ -98,7 +100,7 @@ impl Total {
 
     /// The average, if there are any.
     pub(super) fn average(&self, ty: Type) -> Option<f64> {
-        let sum = if is_integer(ty) { self.integer as f64 } else { self.float };
+        let sum = if is_integer(ty) { self.integer as f64 } else { self.float.total() };
         (self.count > 0).then(|| sum / self.count as f64)
     }
 }

@@ -58,6 +58,12 @@ pub trait Aggregate: Send {
 
     /// Itself, so that `merge` knows what the other is.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+
+    /// Another of the same, and about how many bytes it takes, where it may be kept of rows that do not change; such merge to the same
+    /// result in any order.
+    fn copy(&self) -> Option<(Box<dyn Aggregate>, usize)> {
+        None
+    }
 }
 
 /// An aggregate function.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ambo_codec::Type;
 use ambo_engine::{
     database::{RowFormat, RowScan, ScanPlan, Snapshot, TableScan},
-    scan::{ColumnBuffer, Filter, Test, Values},
+    scan::{ColumnBuffer, Filter, Morsel, Test, Values},
 };
 use ambo_types::{Error, Result, TableDefinition, id::TableId};
 
@@ -87,16 +87,37 @@ impl Reader {
                     position += rows as u64;
                 }
             }
-            Self::Columns { scan, types } => {
-                let Some(morsel) = scan.morsel(part)? else { return Ok(()) };
-                let rows = morsel.selected_rows();
-                let buffer = |(column, ty): (&usize, &Type)| morsel.buffer(*column, *ty, &rows);
-                let buffers =
-                    morsel.projection().iter().zip(types).map(buffer).collect::<Result<Vec<_>>>()?;
-                act(&Held::new(buffers, morsel.selected(), position))?;
+            Self::Columns { scan, .. } => {
+                if let Some(morsel) = scan.morsel(part)? {
+                    self.read_morsel(part, &morsel, act)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The scan of a table that is stored by column.
+    pub(super) fn scan(&self) -> Option<&TableScan> {
+        match self {
+            Self::Columns { scan, .. } => Some(scan),
+            Self::Rows(_) => None,
+        }
+    }
+
+    /// Gives the selected rows of a morsel, which is a part, to `act`. REQUIRES: the table is stored by column.
+    pub(super) fn read_morsel(
+        &self,
+        part: usize,
+        morsel: &Morsel<'_>,
+        mut act: impl FnMut(&Held) -> Result<()>,
+    ) -> Result<()> {
+        let Self::Columns { types, .. } = self else {
+            unreachable!("morsels are of tables stored by column")
+        };
+        let rows = morsel.selected_rows();
+        let buffer = |(column, ty): (&usize, &Type)| morsel.buffer(*column, *ty, &rows);
+        let buffers = morsel.projection().iter().zip(types).map(buffer).collect::<Result<Vec<_>>>()?;
+        act(&Held::new(buffers, morsel.selected(), (part as u64) << PART_BITS))
     }
 }
 

@@ -1,15 +1,18 @@
 //! A query from its text to its result.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ambo_codec::Type;
-use ambo_engine::database::Snapshot;
+use ambo_engine::{
+    database::{PartialStates, Snapshot},
+    scan::{Identity, Morsel},
+};
 use ambo_types::{Error, Result, TableDefinition, id::TableId, parts::fold_parts};
 
 use super::{
     Aggregate, AggregatePlugin, Batch, Input, Plugins, Statement, UqiResult,
     by_key::ByKey,
-    condition::{Binder, Bound, rows_of, tests},
+    condition::{Binder, Bound, asks_others, rows_of, tests},
     functions::{BuiltIn, Function, named},
     reader::{Held, Range, Reader, type_of},
     text::Name,
@@ -18,6 +21,7 @@ use crate::predicate::Column;
 
 /// A query that was read, with the table that it is of.
 pub struct Prepared {
+    text: Box<str>,
     statement: Statement,
     table: TableId,
     definition: Arc<TableDefinition>,
@@ -63,7 +67,8 @@ impl Prepared {
             Some(built_in) => Arc::new(built_in) as Arc<dyn AggregatePlugin>,
             None => plugins.aggregate(&statement.function)?,
         };
-        Ok(Self { table, definition: definition.clone(), plugin, built_in, statement })
+        let text = text.into();
+        Ok(Self { text, table, definition: definition.clone(), plugin, built_in, statement })
     }
 
     /// The table that it is of.
@@ -259,6 +264,7 @@ struct Run<'q> {
 }
 
 /// What a thread has.
+#[derive(Default)]
 struct Thread<'q> {
     aggregate: Option<Box<dyn Aggregate>>,
     condition: Option<super::condition::Asked<'q>>,
@@ -268,11 +274,13 @@ struct Thread<'q> {
 
 impl<'q> Run<'q> {
     fn all(&self, threads: usize) -> Result<UqiResult> {
-        let init = || Thread { aggregate: None, condition: None, last: None };
-        let states = fold_parts(self.reader.parts()?, threads, init, |thread, part| {
-            self.begin(thread)?;
-            self.reader.read(part, |held| self.batch(thread, held))
-        })?;
+        let states = match self.reader.scan() {
+            Some(scan) => scan.fold_partials(threads, self.identity(), self)?.0,
+            None => fold_parts(self.reader.parts()?, threads, Thread::default, |thread, part| {
+                self.start(thread)?;
+                self.reader.read(part, |held| self.batch(thread, held))
+            })?,
+        };
         let mut done: Option<Box<dyn Aggregate>> = None;
         for aggregate in states.into_iter().filter_map(|thread| thread.aggregate) {
             match &mut done {
@@ -286,7 +294,33 @@ impl<'q> Run<'q> {
         }
     }
 
-    fn begin(&self, thread: &mut Thread<'q>) -> Result<()> {
+    /// What is computed, if it may be kept of segments: by functions that are built in, under conditions that are. Which of equal values
+    /// is one of the greatest must follow from their keys, and not from where they stand.
+    fn identity(&self) -> Option<Identity> {
+        let (query, asked) = (self.query, self.asked);
+        let is_known = match query.built_in?.function {
+            Function::Count | Function::Sum | Function::Average => true,
+            Function::Min | Function::Max | Function::Top | Function::Bottom => {
+                let input = &asked.input;
+                input.is_record
+                    && input.second.is_some()
+                    && asked.second == asked.key
+                    && !query.definition.duplicates
+            }
+            Function::Value => false,
+        };
+        if !is_known
+            || query.strips_duplicates()
+            || query.statement.condition.as_ref().is_some_and(asks_others)
+        {
+            return None;
+        }
+        let identity = Identity::new("uqi").and_bytes(query.text.as_bytes());
+        let identity = identity.and_numbers(&asked.columns).and_numbers(&asked.places);
+        Some(identity.and_columns(asked.types.iter().copied()))
+    }
+
+    fn start(&self, thread: &mut Thread<'q>) -> Result<()> {
         if thread.aggregate.is_none() {
             thread.aggregate = Some(self.query.plugin.start(&self.asked.input)?);
             thread.condition = self.condition.map(Bound::start).transpose()?;
@@ -318,6 +352,34 @@ impl<'q> Run<'q> {
             Some(aggregate) => aggregate.many(&batch),
             None => Ok(()),
         }
+    }
+}
+
+impl<'q> PartialStates for Run<'q> {
+    type State = Thread<'q>;
+    type Kept = Mutex<Option<Box<dyn Aggregate>>>;
+
+    fn begin(&self) -> Result<Thread<'q>> {
+        let mut thread = Thread::default();
+        self.start(&mut thread)?;
+        Ok(thread)
+    }
+
+    fn add(&self, thread: &mut Thread<'q>, unit: usize, morsel: &Morsel<'_>) -> Result<()> {
+        self.reader.read_morsel(unit, morsel, |held| self.batch(thread, held))
+    }
+
+    fn add_kept(&self, thread: &mut Thread<'q>, kept: &Self::Kept) -> Result<()> {
+        let copy = kept.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|kept| kept.copy());
+        match (&mut thread.aggregate, copy) {
+            (Some(aggregate), Some((copy, _))) => aggregate.merge(copy),
+            _ => unreachable!("only what has begun, and can be copied, is kept"),
+        }
+    }
+
+    fn keep(&self, thread: Thread<'q>) -> (Self::Kept, usize) {
+        let bytes = thread.aggregate.as_ref().and_then(|of| of.copy()).map_or(0, |(_, bytes)| bytes);
+        (Mutex::new(thread.aggregate), bytes)
     }
 }
 

@@ -47,6 +47,7 @@ impl PartialOrd for Kept {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub(super) struct Tops {
     input: Input,
     ty: Type,
@@ -152,5 +153,12 @@ impl Aggregate for Tops {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+
+    fn copy(&self) -> Option<(Box<dyn Aggregate>, usize)> {
+        let text = |value: &Value| value.as_ref().as_bytes().map_or(0, <[u8]>::len);
+        let of = |kept: &Kept| text(&kept.found.value) + kept.found.partner.as_ref().map_or(0, text);
+        let bytes = self.kept.iter().map(of).sum::<usize>() + self.kept.len() * size_of::<Kept>();
+        Some((Box::new(self.clone()), size_of::<Self>() + bytes))
     }
 }

@@ -29,6 +29,25 @@ impl KeyList {
         }
     }
 
+    /// Gives up memory for further keys.
+    pub(super) fn shrink(&mut self) {
+        match self {
+            Self::Words(words) => words.shrink_to_fit(),
+            Self::Bytes { bytes, ends } => {
+                bytes.shrink_to_fit();
+                ends.shrink_to_fit();
+            }
+        }
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes_taken(&self) -> usize {
+        match self {
+            Self::Words(words) => size_of_val(&**words),
+            Self::Bytes { bytes, ends } => bytes.len() + size_of_val(&**ends),
+        }
+    }
+
     /// Removes all keys.
     pub(super) fn clear(&mut self) {
         match self {

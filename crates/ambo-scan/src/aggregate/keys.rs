@@ -45,6 +45,18 @@ impl Keys {
         &self.list
     }
 
+    /// Gives up memory that is of use to more keys alone.
+    pub(super) fn seal(&mut self) {
+        (self.buckets, self.sought) = (Vec::new(), Vec::new());
+        self.hashes.shrink_to_fit();
+        self.list.shrink();
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes_taken(&self) -> usize {
+        size_of_val(&*self.buckets) + size_of_val(&*self.hashes) + self.list.bytes_taken()
+    }
+
     /// The numbers of keys, of which some may be new, in the place of others.
     pub(super) fn number(&mut self, keys: &KeyList, numbers: &mut Vec<u32>) {
         let mut sought = std::mem::take(&mut self.sought);

@@ -14,7 +14,9 @@
 //!    own way ([`table`]). Where some thousand rows have almost as many groups, steps 2 and 4 are left out for those that follow: rows are
 //!    added to the table one by one ([`direct`]).
 //!
-//! Tables of all threads are merged at the end.
+//! Tables of all threads are merged at the end, with those that are kept of rows that were seen before ([`PartialGroups`]). The result does
+//! not depend on which rows are in which table: whole numbers are added exactly, and doubles, which are added up for some thousand rows
+//! first, exactly from there on ([`FloatSum`](crate::FloatSum)).
 //!
 //! (Dictionary codes as indexes of dense arrays: as in SingleStore, MonetDB/X100 and others. Groups that do not count are one group
 //! more, so that loops do not branch.)
@@ -44,6 +46,7 @@ pub(super) use program::exact;
 
 use crate::morsel::Morsel;
 use plan::Compiled;
+use table::Table;
 use worker::Worker;
 
 /// A plan that is ready for the morsels of a scan.
@@ -60,6 +63,10 @@ pub struct Groups {
     /// A row for each group, in the order of the columns that were grouped by. Without such columns exactly one row.
     pub rows: Vec<Vec<Value>>,
 }
+
+/// What some rows come to, from which the result of these and others follows.
+#[derive(Debug)]
+pub struct PartialGroups(Table);
 
 /// One thread's part of the work.
 pub struct Aggregator<'a> {
@@ -118,5 +125,27 @@ impl Aggregator<'_> {
     /// Overflow; a damaged block.
     pub fn add(&mut self, morsel: &Morsel<'_>) -> Result<()> {
         self.worker.add(morsel)
+    }
+
+    /// Adds what other rows come to, by an aggregation of the same plan and types.
+    ///
+    /// # Errors
+    /// Overflow.
+    pub fn add_partial(&mut self, partial: &PartialGroups) -> Result<()> {
+        self.worker.table.merge(&partial.0, self.worker.compiled)
+    }
+
+    /// What the rows so far come to.
+    pub fn into_partial(self) -> PartialGroups {
+        let mut table = self.worker.table;
+        table.seal();
+        PartialGroups(table)
+    }
+}
+
+impl PartialGroups {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes_taken()
     }
 }

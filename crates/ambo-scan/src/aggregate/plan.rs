@@ -114,6 +114,13 @@ impl Compiled {
         Ok(compiled)
     }
 
+    /// Whether doubles are added up.
+    pub(super) fn sums_floats(&self) -> bool {
+        self.accumulators.iter().any(|accumulator| {
+            matches!(accumulator, Accumulator::Sum(step) if self.program.domain(*step) == Domain::Float)
+        })
+    }
+
     /// Checks that what is kept of groups, and what results are made of, is there (in debug builds).
     fn check_invariants(&self) {
         let (columns, steps) = (self.columns.len(), self.program.steps.len());

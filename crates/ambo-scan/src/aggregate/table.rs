@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use ambo_codec::{Type, Value};
 use ambo_types::{Error, Result, parts::fold_parts};
 
+use crate::float_sum::FloatSum;
+
 use super::{
     evaluate::to_float,
     key_form::KeyForm,
@@ -23,6 +25,9 @@ const FINISHED_TOGETHER: usize = 8 << 10;
 pub(super) enum States {
     Counts(Vec<u64>),
     Exact(Vec<i128>),
+    /// Sums of doubles.
+    Sums(Vec<FloatSum>),
+    /// The least or the greatest doubles.
     Floats(Vec<f64>),
     Texts(Vec<Option<Vec<u8>>>),
 }
@@ -42,9 +47,13 @@ fn overflow() -> Error {
     Error::Invalid("a sum that 128 bits cannot hold".into())
 }
 
-/// The order of [`Value`]: NaN is the greatest.
+/// The order of [`Value`]: NaN is the greatest. Of zeros that with a sign is the less, so that it does not matter which came first.
 pub(super) fn compare_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    match a.partial_cmp(&b) {
+        Some(Ordering::Equal) => b.is_sign_negative().cmp(&a.is_sign_negative()),
+        Some(order) => order,
+        None => a.is_nan().cmp(&b.is_nan()),
+    }
 }
 
 impl Table {
@@ -52,6 +61,7 @@ impl Table {
         let is_float = |step: usize| compiled.program.domain(step) == Domain::Float;
         let states = compiled.accumulators.iter().map(|accumulator| match accumulator {
             Accumulator::Count(_) => States::Counts(Vec::new()),
+            Accumulator::Sum(step) if is_float(*step) => States::Sums(Vec::new()),
             Accumulator::Sum(step)
             | Accumulator::Least(Input::Step(step))
             | Accumulator::Greatest(Input::Step(step)) => {
@@ -104,10 +114,11 @@ impl Table {
                 (States::Exact(values), Accumulator::Least(_)) => values.resize(len, i128::MAX),
                 (States::Exact(values), Accumulator::Greatest(_)) => values.resize(len, i128::MIN),
                 (States::Exact(values), _) => values.resize(len, 0),
+                (States::Sums(sums), _) => sums.resize(len, FloatSum::default()),
                 // NaN is the greatest double.
                 (States::Floats(values), Accumulator::Least(_)) => values.resize(len, f64::NAN),
                 (States::Floats(values), Accumulator::Greatest(_)) => values.resize(len, f64::NEG_INFINITY),
-                (States::Floats(values), _) => values.resize(len, 0.0),
+                (States::Floats(_), _) => unreachable!("doubles of which there is one of many"),
                 (States::Texts(values), _) => values.resize(len, None),
             }
         }
@@ -121,6 +132,7 @@ impl Table {
         let len = |states: &States| match states {
             States::Counts(counts) => counts.len(),
             States::Exact(values) => values.len(),
+            States::Sums(sums) => sums.len(),
             States::Floats(values) => values.len(),
             States::Texts(texts) => texts.len(),
         };
@@ -175,10 +187,11 @@ impl Table {
         accumulator: Accumulator,
         found: impl Iterator<Item = (u32, f64)>,
     ) {
-        let States::Floats(values) = &mut self.states[index] else { unreachable!("its numbers are doubles") };
-        if let Accumulator::Sum(_) = accumulator {
-            return found.for_each(|(number, value)| values[number as usize] += value);
-        }
+        let values = match &mut self.states[index] {
+            States::Sums(sums) => return found.for_each(|(number, value)| sums[number as usize].add(value)),
+            States::Floats(values) => values,
+            other => unreachable!("{other:?} are no doubles"),
+        };
         let wanted = order_of(accumulator);
         for (number, value) in found {
             if compare_floats(value, values[number as usize]) == wanted {
@@ -230,6 +243,10 @@ impl Table {
                 States::Exact(values) => {
                     self.add_exact(index, accumulator, numbers().zip(values.iter().copied()))?;
                 }
+                States::Sums(of_other) => {
+                    let States::Sums(sums) = &mut self.states[index] else { unreachable!("of one plan") };
+                    numbers().zip(of_other).for_each(|(number, sum)| sums[number as usize].merge(sum));
+                }
                 States::Floats(values) => {
                     self.add_floats(index, accumulator, numbers().zip(values.iter().copied()));
                 }
@@ -239,6 +256,38 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Gives up memory that is of use to more rows alone.
+    pub(super) fn seal(&mut self) {
+        self.keys.seal();
+        self.text_numbers.iter_mut().for_each(TextNumbers::seal);
+        self.rows.shrink_to_fit();
+        for states in &mut self.states {
+            match states {
+                States::Counts(counts) => counts.shrink_to_fit(),
+                States::Exact(values) => values.shrink_to_fit(),
+                States::Sums(sums) => sums.shrink_to_fit(),
+                States::Floats(values) => values.shrink_to_fit(),
+                States::Texts(texts) => texts.shrink_to_fit(),
+            }
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes_taken(&self) -> usize {
+        let of_states = |states: &States| match states {
+            States::Counts(counts) => size_of_val(&**counts),
+            States::Exact(values) => size_of_val(&**values),
+            States::Sums(sums) => size_of_val(&**sums) + sums.iter().map(FloatSum::bytes).sum::<usize>(),
+            States::Floats(values) => size_of_val(&**values),
+            States::Texts(texts) => {
+                size_of_val(&**texts) + texts.iter().flatten().map(Vec::capacity).sum::<usize>()
+            }
+        };
+        let texts = self.text_numbers.iter().map(TextNumbers::bytes_taken).sum::<usize>();
+        let states = self.states.iter().map(of_states).sum::<usize>();
+        size_of::<Self>() + self.keys.bytes_taken() + texts + size_of_val(&*self.rows) + states
     }
 
     /// The results, a row for each group, in the order of their keys.
@@ -310,7 +359,7 @@ impl Table {
                 let of = count(of) as f64;
                 Ok(Value::F64(match (&self.states[sum], domain) {
                     (States::Exact(sums), Domain::Exact(scale)) => to_float(sums[number] as f64 / of, scale),
-                    (States::Floats(sums), _) => sums[number] / of,
+                    (States::Sums(sums), _) => sums[number].total() / of,
                     (other, _) => unreachable!("{other:?} are no sums"),
                 }))
             }
@@ -321,8 +370,12 @@ impl Table {
     fn value(&self, ty: Type, index: usize, number: usize) -> Result<Value> {
         match &self.states[index] {
             States::Exact(values) => exact_of(ty, values[number]),
-            States::Floats(values) if ty == Type::F32 => Ok(Value::F32(values[number] as f32)),
-            States::Floats(values) => Ok(Value::F64(values[number])),
+            States::Sums(sums) => Ok(Value::F64(sums[number].total())),
+            // Of what is no number there is one.
+            States::Floats(values) => {
+                let value = if values[number].is_nan() { f64::NAN } else { values[number] };
+                Ok(if ty == Type::F32 { Value::F32(value as f32) } else { Value::F64(value) })
+            }
             States::Texts(texts) => text_of(ty, texts[number].as_deref().unwrap_or_default()),
             other => unreachable!("{other:?} are of no type"),
         }

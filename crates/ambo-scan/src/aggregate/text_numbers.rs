@@ -25,6 +25,17 @@ pub(super) struct TextNumbers {
 }
 
 impl TextNumbers {
+    /// Gives up memory that is of use to more text alone.
+    pub(super) fn seal(&mut self) {
+        self.texts.seal();
+        (self.of_entries, self.offsets, self.sought) = (Vec::new(), Vec::new(), KeyList::default());
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes_taken(&self) -> usize {
+        size_of::<Self>() + self.texts.bytes_taken()
+    }
+
     /// Another block is at hand from now on.
     pub(super) fn next_block(&mut self) {
         self.of_entries.clear();

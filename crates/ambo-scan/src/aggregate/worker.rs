@@ -42,6 +42,8 @@ pub(super) struct Worker<'p> {
     pub numbers: Vec<u32>,
     /// So many rows more are added one by one.
     direct: usize,
+    /// Whether what rows were before must not matter to how rows are added: doubles of a slice are added up before those of several are.
+    forgets: bool,
 }
 
 /// A group of a slice.
@@ -82,12 +84,16 @@ impl<'p> Worker<'p> {
             keys: compiled.key.as_ref().map(KeyForm::list).unwrap_or_default(),
             numbers: Vec::new(),
             direct: 0,
+            forgets: compiled.sums_floats(),
         }
     }
 
     /// Adds the selected rows of a morsel.
     pub(super) fn add(&mut self, morsel: &Morsel<'_>) -> Result<()> {
         let compiled = self.compiled;
+        if self.forgets {
+            self.direct = 0;
+        }
         let known = match compiled.key {
             None => self.add_encoded(morsel)?,
             Some(_) => vec![false; compiled.accumulators.len()],

@@ -18,10 +18,14 @@ use crate::{
 };
 
 /// The settings, each with what it is.
-pub(crate) const SETTINGS: [(&str, &str); 10] = [
+pub(crate) const SETTINGS: [(&str, &str); 11] = [
     ("default_null_order", "where NULLs stand in an order that does not say; of this connection alone"),
     ("default_order", "whether an order that does not say is ASC or DESC; of this connection alone"),
     ("default_storage", "the storage of tables whose CREATE TABLE does not say"),
+    (
+        "keep_partials",
+        "whether what aggregates of segments came to is kept for the next time that it is asked",
+    ),
     ("lock_timeout", "how long a statement waits for what others have locked; of this connection alone"),
     ("memory_limit", "bytes that the operators of all statements may use together"),
     ("search_path", "the schemas in which names are sought; of this connection alone"),
@@ -97,7 +101,7 @@ fn meant(name: &str) -> &str {
 
 /// Whether a setting is one of all connections.
 pub(crate) fn is_of_all(name: &str) -> bool {
-    matches!(meant(name), "threads" | "default_storage" | "memory_limit")
+    matches!(meant(name), "threads" | "default_storage" | "keep_partials" | "memory_limit")
 }
 
 fn no_setting(name: &str) -> Error {
@@ -109,6 +113,7 @@ pub(crate) fn setting(engine: &SqlEngine, session: &Session, name: &str) -> Resu
     Ok(match meant(name) {
         "threads" => engine.settings.threads().to_string(),
         "default_storage" => engine.settings.storage().name().to_owned(),
+        "keep_partials" => (if engine.db.keeps_partials() { "on" } else { "off" }).to_owned(),
         "timezone" => session.zone.name(),
         "memory_limit" => engine.settings.memory_bytes().to_string(),
         "default_null_order" => session.order.nulls.name().to_owned(),
@@ -247,6 +252,7 @@ fn put(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> 
             let storage = to.map_or(Ok(storage), options::storage)?;
             connection.engine().settings.set_storage(storage);
         }
+        "keep_partials" => connection.engine().db.keep_partials(to.map(|to| truth(name, to)).transpose()?),
         "memory_limit" => {
             let bytes = to.map_or(Ok(memory), |to| size(name, to))?;
             connection.engine().set_memory_bytes(bytes);
@@ -269,6 +275,15 @@ fn put(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> 
         other => return Err(no_setting(other)),
     }
     Ok(())
+}
+
+/// What is on or off.
+fn truth(name: &str, to: &str) -> Result<bool> {
+    match to.to_lowercase().as_str() {
+        "on" | "true" | "1" | "yes" => Ok(true),
+        "off" | "false" | "0" | "no" => Ok(false),
+        _ => Err(Error::invalid(format!("{name} is on or off, not {to}"))),
+    }
 }
 
 fn put_order(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> {

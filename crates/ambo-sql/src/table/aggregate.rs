@@ -8,10 +8,7 @@
 use std::sync::Arc;
 
 use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Read, Select, Snapshot, Test, Type};
-use arrow::{
-    array::RecordBatch,
-    datatypes::{DataType, SchemaRef, i256},
-};
+use arrow::datatypes::{DataType, SchemaRef, i256};
 use datafusion::{
     common::{Result, tree_node::Transformed},
     datasource::source_as_provider,
@@ -21,7 +18,7 @@ use datafusion::{
 
 use super::{
     StoredTable,
-    computed::{Computation, computed},
+    computed::{Computation, Computed, computed},
     distinct::DistinctPlan,
     filter::filter,
     number::{Columns, number, truth},
@@ -324,8 +321,8 @@ impl Computation for AggregatePlan {
         self.identity.clone()
     }
 
-    fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch> {
-        let Groups { rows, .. } = self.view.aggregate(&self.query, threads)?;
+    fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<Computed> {
+        let (Groups { rows, .. }, used) = self.view.aggregate_told(&self.query, threads)?;
         let mut out = Vec::with_capacity(rows.len());
         for row in rows {
             let (keys, values) = row.split_at(self.groups);
@@ -335,7 +332,7 @@ impl Computation for AggregatePlan {
             }
             out.push(row);
         }
-        value::batch(schema, &out)
+        Ok(Computed { rows: value::batch(schema, &out)?, used })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use ambo::PartialsUsed;
 use arrow::{
     array::RecordBatch,
     datatypes::{Field, Schema, SchemaRef},
@@ -19,7 +20,7 @@ use datafusion::{
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
         execution_plan::{Boundedness, EmissionType},
-        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
+        metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder},
         statistics::StatisticsArgs,
         stream::RecordBatchStreamAdapter,
     },
@@ -28,10 +29,17 @@ use datafusion::{
 use super::{StoredTable, leaf::leaf};
 use crate::error::outer;
 
+/// Rows that were computed.
+pub(super) struct Computed {
+    pub rows: RecordBatch,
+    /// Of how many segments they were put together, and what of these was kept.
+    pub used: PartialsUsed,
+}
+
 /// What is computed.
 pub(super) trait Computation: Send + Sync {
     /// The rows, as the planner's operators would have them.
-    fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch>;
+    fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<Computed>;
 
     /// About how many there are.
     fn rows(&self) -> usize;
@@ -190,13 +198,17 @@ impl ExecutionPlan for ComputedExec {
         let (computation, whole, threads) = (self.computation.clone(), self.whole.clone(), self.threads);
         let projection = self.projection.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let counter = |name: &'static str| MetricBuilder::new(&self.metrics).counter(name, partition);
+        let (parts, kept) = (counter("parts"), counter("parts_kept"));
         let once = async move {
             let timer = metrics.elapsed_compute().timer();
-            let batch = computation.run(&whole, threads).map_err(outer)?;
+            let Computed { rows, used } = computation.run(&whole, threads).map_err(outer)?;
             timer.done();
+            parts.add(used.parts as usize);
+            kept.add(used.kept as usize);
             let batch = match projection {
-                Some(columns) => batch.project(&columns)?,
-                None => batch,
+                Some(columns) => rows.project(&columns)?,
+                None => rows,
             };
             metrics.record_output(batch.num_rows());
             Ok(batch)

@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
-use ambo::{Snapshot, Table, Type};
-use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use ambo::{PartialsUsed, Snapshot, Table, Type};
+use arrow::datatypes::SchemaRef;
 
-use super::{StoredTable, computed::Computation};
+use super::{
+    StoredTable,
+    computed::{Computation, Computed},
+};
 use crate::{Result, value};
 
 /// What one value costs in an index, and what one row costs in a scan of a column table with its share of a grouping, in nanoseconds.
@@ -49,10 +52,11 @@ fn is_cheap(table: &StoredTable, column: usize) -> bool {
 }
 
 impl Computation for DistinctPlan {
-    fn run(&self, schema: &SchemaRef, _: usize) -> Result<RecordBatch> {
+    fn run(&self, schema: &SchemaRef, _: usize) -> Result<Computed> {
         let values = self.view.distinct_values(&self.table, self.column)?;
         let rows = values.into_iter().flatten().map(|value| Ok(vec![value?]));
-        value::batch(schema, &rows.collect::<Result<Vec<_>>>()?)
+        let rows = value::batch(schema, &rows.collect::<Result<Vec<_>>>()?)?;
+        Ok(Computed { rows, used: PartialsUsed::default() })
     }
 
     fn rows(&self) -> usize {

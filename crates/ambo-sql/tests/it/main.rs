@@ -25,6 +25,7 @@ mod merge;
 mod model;
 mod orders;
 mod parameters;
+mod partials;
 mod prepare;
 mod pushdown;
 mod replace;

@@ -43,7 +43,7 @@ proptest! {
         changes in proptest::collection::vec((-40..40i32, proptest::option::of(-5..20i64), 0..8u8), 1..120),
         flush_at in 0..120usize,
         (bound, low) in (-5..20i64, -40..40i32),
-        storage in proptest::sample::select(vec![Storage::BTree, Storage::Column, Storage::Memory]),
+        storage in proptest::sample::select(vec![Storage::BTree, Storage::Column, Storage::Append, Storage::Memory]),
     ) {
         let db = Database::in_memory().unwrap();
         let t = TableDefinition::new("t").column("key", Type::I32).column_nullable("value", Type::I64);
@@ -59,6 +59,9 @@ proptest! {
             }
             if number == flush_at {
                 db.compact().unwrap();
+                // What is kept from here on is asked for again when rows were added, changed and deleted.
+                let so_far: Vec<_> = model.iter().map(|(key, value)| (*key, *value)).collect();
+                check(&db, &so_far, "")?;
             }
         }
         let all: Vec<_> = model.into_iter().collect();
@@ -90,7 +93,12 @@ proptest! {
                 walk(predicate, &|_, column| row[column].as_ref()).unwrap() == Some(true)
             };
             let left: Vec<_> = all.iter().copied().filter(is_left).collect();
+            // Anew, of what is kept, and without.
             check(&db, &left, &text)?;
+            check(&db, &left, &text)?;
+            db.keep_partials(false);
+            check(&db, &left, &text)?;
+            db.keep_partials(None);
         }
         // Of a snapshot while others write.
         let before = db.snapshot();
@@ -127,4 +135,53 @@ fn parts_are_put_together() {
     assert_eq!(all.rows(), 800);
     assert!(all.keys.data().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).is_sorted());
     assert!(db.check().unwrap().problems.is_empty());
+}
+
+/// Keeps away: results of extents and segments that are read again although nothing is new, and those that are kept of what may answer
+/// otherwise.
+#[test]
+fn what_segments_come_to_is_kept() {
+    for storage in [Storage::Column, Storage::Append] {
+        let db = Database::in_memory().unwrap();
+        let t = TableDefinition::new("t").column("n", Type::I32).column_nullable("x", Type::F64);
+        let t = db.create_table(t.storage(storage)).unwrap();
+        let put = |n: i32| {
+            t.insert_row(&[n.into(), Datum::F64(f64::from(n) / 10.0)]).unwrap();
+        };
+        (0..20_000).for_each(|n| put(n % 777));
+        db.compact().unwrap();
+        let kept = || db.info().unwrap().partials.values;
+        db.uqi_plugins()
+            .register_predicate("even", |n: ambo::DatumRef<'_>| n.as_i64().is_some_and(|n| n % 2 == 0))
+            .unwrap();
+        let ask = |text: &str| rows(&db.uqi(&db, text).unwrap());
+        let queries = [
+            "SUM(x) FROM t",
+            "AVERAGE(x) FROM t WHERE n < 300 OR n = 500",
+            "COUNT(x) FROM t WHERE n < 300 AND n * 2 > 100",
+            "MAX(x) FROM t WHERE n < 700",
+            "TOP(n) FROM t LIMIT 5",
+            "SUM(x) FROM t WHERE n < 300",
+        ];
+        let mut first = Vec::new();
+        for (number, query) in (1..).zip(queries) {
+            first.push(ask(query));
+            assert_eq!(kept(), number, "{query}");
+        }
+        let again: Vec<_> = queries.iter().map(|query| ask(query)).collect();
+        assert_eq!(again, first);
+        for query in ["SUM(x) FROM t WHERE even(n)", "VALUE(x) FROM t WHERE n = 5"] {
+            ask(query);
+            assert_eq!(kept(), queries.len() as u64, "{query}");
+        }
+        // New rows are added to what is kept; the answer is that without it, to the last bit.
+        (0..500).for_each(|n| put(-n));
+        let new: Vec<_> = queries.iter().map(|query| ask(query)).collect();
+        assert_ne!(new, first);
+        db.keep_partials(false);
+        let without: Vec<_> = queries.iter().map(|query| ask(query)).collect();
+        assert_eq!(format!("{new:?}"), format!("{without:?}"));
+        assert_eq!(kept(), 0);
+        assert!(db.check().unwrap().problems.is_empty());
+    }
 }
