@@ -183,6 +183,11 @@ def test_rows_of_a_source_come_once(path: str) -> None:
         assert con.execute("select count(*) from points").fetchone() == (0,)
         assert feed.checkpoint(b"line 50000") == 50_000
         feed.push(pyarrow.table({"x": [1], "y": [1.5]}))
+        layout = feed.record_layout()
+        assert layout == {"itemsize": 24, "offsets": {"x": 0, "y": 8}, "nulls": {"x": (16, 0), "y": (16, 1)}}
+        assert feed.push_records(bytes(24 * 10)) == 10
+        with pytest.raises(ambo.Error, match="whole records"):
+            feed.push_records(bytes(23))
         with pytest.raises(ambo.Error):
             con.feed("points", "other").push(pyarrow.table({"z": ["text"]}))
         with pytest.raises(ambo.NotFoundError):

@@ -543,9 +543,9 @@ AMBO_API ambo_status ambo_feed_open(ambo_table *table, const char *source, ambo_
 AMBO_API ambo_status ambo_feed_token(const ambo_feed *feed, ambo_value **token, ambo_error **error);
 /* Takes a row: a value for each column of the table, in their order. */
 AMBO_API ambo_status ambo_feed_push(ambo_feed *feed, const ambo_datum *values, size_t columns, ambo_error **error);
-/* Takes rows as records of one width, one behind the other, in size bytes; their numbers are little-endian. A record has a field for each
- * column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table; behind them
- * a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It ends with
+/* Takes rows as records of one width, one behind the other, in size bytes; their numbers are little-endian. A record has a field for
+ * each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table; behind
+ * them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It ends with
  * as many bytes as make its width a multiple of 8. Tables with text have no records. rows, unless it is NULL, becomes how many there were. */
 AMBO_API ambo_status ambo_feed_push_records(
     ambo_feed *feed, const void *records, size_t size, uint64_t *rows, ambo_error **error);

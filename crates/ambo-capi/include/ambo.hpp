@@ -368,6 +368,12 @@ public:
         const ambo_datum *first = values.data();
         detail::call(ambo_feed_push, handle_.get(), first, values.size());
     }
+    // Records of one width, as ambo_feed_push_records says; how many they were.
+    std::uint64_t push_records(const void *records, std::size_t size) {
+        std::uint64_t rows = 0;
+        detail::call(ambo_feed_push_records, handle_.get(), records, size, &rows);
+        return rows;
+    }
     std::uint64_t checkpoint(std::string_view token) {
         std::uint64_t rows = 0;
         detail::call(ambo_feed_checkpoint, handle_.get(), static_cast<const void *>(token.data()), token.size(), &rows);

@@ -54,6 +54,13 @@ impl Open {
         if self.gathered.first().is_some_and(|column| column.len() >= ROWS) { self.go_on() } else { Ok(()) }
     }
 
+    fn push_records(&mut self, records: &[u8]) -> Result<u64> {
+        let layout = self.table.record_layout()?;
+        self.go_on()?;
+        self.writer.push_records(&layout, records)?;
+        Ok((records.len() / layout.size()) as u64)
+    }
+
     fn go_on(&mut self) -> Result<()> {
         match self.gathered.is_empty() {
             true => Ok(()),
@@ -113,6 +120,26 @@ pub unsafe extern "C" fn ambo_feed_push(
     call(error, || {
         let (feed, row) = (of(feed)?, read_key(values, columns)?);
         feed.0.with(|open| open.push(&row))?;
+        Ok(AMBO_OK)
+    })
+}
+
+/// Takes rows as records of one width, one behind the other, in `size` bytes; their numbers are little-endian. A record has a field for
+/// each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table; behind
+/// them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It ends with
+/// as many bytes as make its width a multiple of 8. Tables with text have no records. `rows`, unless it is NULL, becomes how many there were.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ambo_feed_push_records(
+    feed: *mut Feed,
+    records: *const c_void,
+    size: usize,
+    rows: *mut u64,
+    error: *mut *mut Error,
+) -> Status {
+    call(error, || {
+        let (feed, records) = (of(feed)?, bytes("the records", records, size)?);
+        let pushed = feed.0.with(|open| open.push_records(records))?;
+        tell(rows, pushed);
         Ok(AMBO_OK)
     })
 }

@@ -13,6 +13,7 @@ mod identity;
 pub mod key_words;
 mod morsel;
 pub mod stretch;
+mod strided;
 mod strings;
 
 pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups, PartialGroups};

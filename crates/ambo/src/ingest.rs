@@ -168,7 +168,7 @@ impl IngestWriter {
         self.with_writer(|writer| writer.push_batch(batch))
     }
 
-    fn with_writer(&mut self, push: impl FnOnce(&mut LoadWriter) -> Result<()>) -> Result<()> {
+    pub(crate) fn with_writer(&mut self, push: impl FnOnce(&mut LoadWriter) -> Result<()>) -> Result<()> {
         let state = self.shared.state.read();
         let load = state.load.as_ref().ok_or_else(|| self.shared.broken())?;
         let mut slot = self.slot.lock();

@@ -61,6 +61,7 @@ mod picked;
 mod primary;
 mod range;
 mod read;
+mod records;
 mod rows;
 mod scan;
 mod select;

@@ -316,6 +316,11 @@ impl LoadWriter {
         self.push_stored(stored)
     }
 
+    /// Is of no use from now on: nothing of the load can be kept.
+    pub fn fail(&mut self) {
+        self.chunk = None;
+    }
+
     /// Takes the stored columns of rows, if they could be made. A writer is of no use any more when something failed.
     pub(super) fn push_stored(&mut self, stored: Result<Vec<ColumnBuffer>>) -> Result<()> {
         let Some(mut chunk) = self.chunk.take() else {

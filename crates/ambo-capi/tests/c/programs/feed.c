@@ -30,6 +30,23 @@ static void push(ambo_feed *feed, int x) {
     done(ambo_feed_push(feed, row, 2, &error), &error);
 }
 
+/* Records: y, x, a byte for the NULL of y, and what makes 16. They are never published. */
+static void records(ambo_feed *feed) {
+    unsigned char some[5 * 16];
+    uint64_t rows = 0;
+    int x;
+    memset(some, 0, sizeof some);
+    for (x = 0; x < 5; x++) {
+        double y = x / 4.0;
+        memcpy(some + x * 16, &y, 8);
+        memcpy(some + x * 16 + 8, &x, 4);
+        some[x * 16 + 12] = x == 3;
+    }
+    done(ambo_feed_push_records(feed, some, sizeof some, &rows, &error), &error);
+    HOLDS(rows == 5);
+    fails(AMBO_REQUEST, ambo_feed_push_records(feed, some, sizeof some - 1, &rows, &error), &error);
+}
+
 int main(int argc, char **argv) {
     ambo_database *database = NULL;
     ambo_table *table;
@@ -49,6 +66,7 @@ int main(int argc, char **argv) {
     HOLDS(count(table) == 0);
     done(ambo_feed_checkpoint(feed, "line 20000", 10, &rows, &error), &error);
     HOLDS(rows == 20000 && count(table) == 20000);
+    records(feed);
     push(feed, 1);
     ambo_feed_free(&feed);
     ambo_table_free(&table);
