@@ -84,6 +84,7 @@ impl Feed {
     /// How records lie that `push_records` takes: their `itemsize`, the `offsets` of the columns' fields by name, and for each column that
     /// may be NULL the byte and the bit of it that is set where it is.
     ///
+    /// >>> import ambo
     /// >>> con = ambo.connect(":memory:")
     /// >>> _ = con.execute("create table seen (at bigint not null, port smallint) storage = append")
     /// >>> feed = con.feed("seen", "probe")

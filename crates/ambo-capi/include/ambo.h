@@ -55,8 +55,8 @@ typedef struct ambo_value ambo_value;
 typedef struct ambo_names ambo_names;
 /* How a database is opened: options by name. Sizes are texts such as "256MiB", times such as "500ms", switches "true" and "false".
  * There are read_only, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes, transaction_bytes_max,
- * page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge, lock_timeout, plugin_directory,
- * key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and default_storage. */
+ * page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge, lock_timeout,
+ * plugin_directory, key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and default_storage. */
 typedef struct ambo_options ambo_options;
 /* An open database. */
 typedef struct ambo_database ambo_database;
@@ -544,9 +544,10 @@ AMBO_API ambo_status ambo_feed_token(const ambo_feed *feed, ambo_value **token, 
 /* Takes a row: a value for each column of the table, in their order. */
 AMBO_API ambo_status ambo_feed_push(ambo_feed *feed, const ambo_datum *values, size_t columns, ambo_error **error);
 /* Takes rows as records of one width, one behind the other, in size bytes; their numbers are little-endian. A record has a field for
- * each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table; behind
- * them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It ends with
- * as many bytes as make its width a multiple of 8. Tables with text have no records. rows, unless it is NULL, becomes how many there were. */
+ * each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table;
+ * behind them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It
+ * ends with as many bytes as make its width a multiple of 8. Tables with text have no records. rows, unless it is NULL, becomes how
+ * many there were. */
 AMBO_API ambo_status ambo_feed_push_records(
     ambo_feed *feed, const void *records, size_t size, uint64_t *rows, ambo_error **error);
 /* Publishes all that was pushed, and the token in the same moment. rows, unless it is NULL, becomes how many rows that are. After an

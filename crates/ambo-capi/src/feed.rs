@@ -125,9 +125,10 @@ pub unsafe extern "C" fn ambo_feed_push(
 }
 
 /// Takes rows as records of one width, one behind the other, in `size` bytes; their numbers are little-endian. A record has a field for
-/// each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table; behind
-/// them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It ends with
-/// as many bytes as make its width a multiple of 8. Tables with text have no records. `rows`, unless it is NULL, becomes how many there were.
+/// each column of the table: those of 16 bytes (decimals) first, then those of 8, 4, 2 and 1, of one width in the order of the table;
+/// behind them a bit for each column that may be NULL, in their order from the lowest bit of a byte on, set where the value is NULL. It
+/// ends with as many bytes as make its width a multiple of 8. Tables with text have no records. `rows`, unless it is NULL, becomes how
+/// many there were.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_feed_push_records(
     feed: *mut Feed,

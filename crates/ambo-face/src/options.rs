@@ -262,11 +262,14 @@ mod tests {
     #[test]
     fn each_option_is_known_and_checked_where_it_is_given() {
         let values = [
+            "archive",
+            "4GiB",
             "true",
             "64MiB",
             "true",
             "btree",
             "1GiB",
+            "true",
             "PATH",
             "Cargo.toml",
             "1s",

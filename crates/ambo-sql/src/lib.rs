@@ -48,6 +48,7 @@ mod logical;
 mod names;
 mod nested;
 mod numbers;
+mod one_input;
 mod optimizer;
 mod parse;
 mod pg_catalog;

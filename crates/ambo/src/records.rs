@@ -8,8 +8,9 @@ use crate::{ColumnBuffer, Error, IngestWriter, LoadWriter, Result, Table};
 const RECORDS: usize = 64 << 10;
 
 impl Table {
-    /// The layout of records that [`LoadWriter::push_records`] and [`IngestWriter::push_records`] take, where a program has none of its own:
-    /// a field for each column, the widest first, and behind them a bit for each column that may be NULL. The width is a multiple of 8.
+    /// The layout of records that [`LoadWriter::push_records`] and [`IngestWriter::push_records`] take, where a program has none of its
+    /// own: a field for each column, the widest first, and behind them a bit for each column that may be NULL. The width is a multiple of
+    /// 8.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a table with columns of text or bytes.

@@ -106,7 +106,7 @@ fn back_to_any_moment() {
     }
     let to_late = |time: &str| ambo(&["restore", &backup, &late, "--archive", &archive, "--to", time]);
     to_late("2999-01-01").fails(2, &["the archive ends before that time"]);
-    to_late("2001-01-01").fails(2, &["the time is before the backup"]);
+    to_late("2001-01-01").fails(2, &["the time is before the first commit behind the backup"]);
     to_late("soon").fails(2, &["a time such as"]);
     ambo(&["restore", &backup, &late, "--to-commit", "5"]).fails(2, &["--archive"]);
     let info = ambo(&["info", db]).ok();

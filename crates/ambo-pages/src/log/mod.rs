@@ -23,8 +23,8 @@
 //!   the directory is synced before the removal is reported.
 //!   If the log is to be kept for those who follow changes ([`LogWriter::keep`]), the segment is cut to its groups and renamed instead.
 //!   Recovery does not know kept segments; the oldest go when they are more than is to be kept.
-//! * **D9** While the log is archived ([`LogWriter::archive`]) no segment is removed or renamed before its groups are in the archive, durably.
-//!   Only what is durable is archived (D1, D3), so what is there is never taken back by a crash.
+//! * **D9** While the log is archived ([`LogWriter::archive`]) no segment is removed or renamed before its groups are in the archive,
+//!   durably. Only what is durable is archived (D1, D3), so what is there is never taken back by a crash.
 //! * **D7** After a failed sync, or a write or creation that failed for another reason than space, what is on disk is not certain. The
 //!   writer refuses everything from then on ([`Error::Poisoned`](ambo_types::Error::Poisoned)).
 //! * **D8** A group that was refused for lack of space is erased, durably, before that is reported: what was

@@ -109,7 +109,8 @@ impl Log {
     }
 
     /// Makes what was read durable, and removes everything else, in the order of D5. What is before `durable` was durable
-    /// already. What is in the bases, which are before `from`, is let go as `let_go` does, if anything may. Returns the length of the last segment that goes on being the log.
+    /// already. What is in the bases, which are before `from`, is let go as `let_go` does, if anything may. Returns the length of the last
+    /// segment that goes on being the log.
     pub fn settle(
         &mut self,
         disk: &dyn Disk,

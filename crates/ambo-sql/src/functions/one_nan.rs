@@ -5,11 +5,11 @@ use arrow::{
     datatypes::{DataType, Float32Type, Float64Type},
 };
 use datafusion::{
-    common::{Result, ScalarValue},
+    common::Result,
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
-use super::one_zero::{changed, has_zeros};
+use super::one_zero::{changed, has_zeros, of_values};
 
 /// Of lists, structs and maps, too.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,13 +37,7 @@ impl ScalarUDFImpl for OneNan {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_one = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let values = args.args[0].to_array(if is_one { 1 } else { args.number_rows })?;
-        let changed = with_one_nan(&values)?;
-        Ok(match is_one {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?),
-            false => ColumnarValue::Array(changed),
-        })
+        of_values(&args, with_one_nan)
     }
 }
 

@@ -37,14 +37,22 @@ impl ScalarUDFImpl for OneZero {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_one = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let values = args.args[0].to_array(if is_one { 1 } else { args.number_rows })?;
-        let changed = with_one_zero(&values)?;
-        Ok(match is_one {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?),
-            false => ColumnarValue::Array(changed),
-        })
+        of_values(&args, with_one_zero)
     }
+}
+
+/// A function of arrays of the argument, which is an array or one value.
+pub(super) fn of_values(
+    args: &ScalarFunctionArgs,
+    change: fn(&ArrayRef) -> Result<ArrayRef>,
+) -> Result<ColumnarValue> {
+    let is_one = matches!(args.args[0], ColumnarValue::Scalar(_));
+    let values = args.args[0].to_array(if is_one { 1 } else { args.number_rows })?;
+    let changed = change(&values)?;
+    Ok(match is_one {
+        true => ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?),
+        false => ColumnarValue::Array(changed),
+    })
 }
 
 /// Whether there may be zeros of two kinds in values of a type.

@@ -1,8 +1,9 @@
 //! All NaNs are one value.
 //!
 //! Operators tell them apart by their bits: one with a sign is less than all numbers, another one is greater, and they are two groups.
-//! Processors give the difference of two infinities a sign. So what may make a NaN with a sign makes the one without: arithmetic, functions,
-//! casts of texts, aggregates, and rows that are not of the database (files, and what a program hands in). What is stored has the one NaN.
+//! Processors give the difference of two infinities a sign. So what may make a NaN with a sign makes the one without: arithmetic,
+//! functions, casts of texts, aggregates, and rows that are not of the database (files, and what a program hands in). What is stored has
+//! the one NaN.
 
 use std::sync::{Arc, LazyLock};
 

@@ -4,13 +4,12 @@
 use std::{fmt, sync::Arc};
 
 use datafusion::{
-    common::{Constraints, Result, Statistics, config::ConfigOptions, tree_node::TreeNodeRecursion},
+    common::{Constraints, Result, config::ConfigOptions},
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::{AcrossPartitions, ConstExpr, EquivalenceProperties, PhysicalExpr},
     physical_plan::{
-        ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-        StatisticsArgs,
-        execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions},
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+        execution_plan::CardinalityEffect,
         filter_pushdown::{
             ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
         },
@@ -18,7 +17,10 @@ use datafusion::{
     },
 };
 
-use crate::yielding::yielding;
+use crate::{
+    one_input::{no_expressions, one_input},
+    yielding::yielding,
+};
 
 /// Whether it is another value in other parts.
 pub(super) fn differs(constant: &ConstExpr) -> bool {
@@ -56,6 +58,10 @@ impl PassOn {
         self.known == Known::All
     }
 
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Self::new(input, self.known)
+    }
+
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, known: Known) -> Result<Self> {
         let of_input = input.equivalence_properties();
         let of_rows = match known {
@@ -90,42 +96,15 @@ impl ExecutionPlan for PassOn {
         "PassOn"
     }
 
+    no_expressions!();
+    one_input!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(children.swap_remove(0), self.known)?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![matches!(self.known, Known::All | Known::AllButKeys)]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
     }
 
     fn supports_limit_pushdown(&self) -> bool {
@@ -150,18 +129,6 @@ impl ExecutionPlan for PassOn {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         Ok(yielding(self.input.execute(partition, context)?))
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        Ok(inputs[0].clone())
     }
 
     fn gather_filters_for_pushdown(

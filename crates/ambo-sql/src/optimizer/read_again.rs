@@ -14,19 +14,19 @@ use std::{
     },
 };
 
+use crate::one_input::{no_expressions, one_input};
+
 use datafusion::{
     common::{
-        JoinType, Result, Statistics,
+        JoinType, Result,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+        tree_node::{Transformed, TreeNode},
     },
     error::DataFusionError,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::PhysicalExpr,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
-        ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-        StatisticsArgs,
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
         execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions, reset_plan_states},
         joins::NestedLoopJoinExec,
     },
@@ -80,6 +80,10 @@ impl FirstSide {
     fn new(input: Arc<dyn ExecutionPlan>, can_again: bool) -> Self {
         Self { input, can_again, was_read: AtomicBool::new(false) }
     }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self::new(input, self.can_again))
+    }
 }
 
 impl DisplayAs for FirstSide {
@@ -93,42 +97,15 @@ impl ExecutionPlan for FirstSide {
         "FirstSide"
     }
 
+    no_expressions!();
+    one_input!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(children.swap_remove(0), self.can_again)))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -139,17 +116,5 @@ impl ExecutionPlan for FirstSide {
                 "one side of a join without equal columns does not fit".to_owned(),
             )),
         }
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        Ok(inputs[0].clone())
     }
 }

@@ -9,20 +9,20 @@ use std::{
 
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use datafusion::{
-    common::{Result, Statistics, tree_node::TreeNodeRecursion},
+    common::{Result, tree_node::TreeNodeRecursion},
     execution::{
         RecordBatchStream, SendableRecordBatchStream, TaskContext,
         memory_pool::{MemoryConsumer, MemoryReservation},
     },
     physical_expr::PhysicalExpr,
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
-        execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions},
+        DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execution_plan::CardinalityEffect,
     },
 };
 use futures::{Stream, StreamExt};
 
 use super::found::FoundKeys;
+use crate::one_input::one_input;
 
 /// Hands on the rows of its input.
 #[derive(Debug)]
@@ -41,6 +41,10 @@ impl KeyTap {
     ) -> Self {
         Self { input, keys, found }
     }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self::new(input, self.keys.clone(), self.found.clone()))
+    }
 }
 
 impl DisplayAs for KeyTap {
@@ -55,12 +59,10 @@ impl ExecutionPlan for KeyTap {
         "KeyTap"
     }
 
+    one_input!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn apply_expressions(
@@ -75,27 +77,8 @@ impl ExecutionPlan for KeyTap {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(children.swap_remove(0), self.keys.clone(), self.found.clone())))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
     }
 
     fn cardinality_effect(&self) -> CardinalityEffect {
@@ -111,14 +94,6 @@ impl ExecutionPlan for KeyTap {
             found: Some(self.found.clone()),
             memory: memory.register(context.memory_pool()),
         }))
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        Ok(inputs[0].clone())
     }
 }
 

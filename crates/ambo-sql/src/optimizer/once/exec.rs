@@ -3,13 +3,12 @@
 use std::{fmt, sync::Arc};
 
 use datafusion::{
-    common::{Result, Statistics, tree_node::TreeNodeRecursion},
+    common::Result,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{EquivalenceProperties, PhysicalExpr},
+    physical_expr::EquivalenceProperties,
     physical_plan::{
-        ChildStats, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
-        StatisticsArgs,
-        execution_plan::{Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions},
+        DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
+        execution_plan::{Boundedness, EmissionType},
         metrics::{ExecutionPlanMetricsSet, MetricsSet, SpillMetrics},
         stream::RecordBatchStreamAdapter,
     },
@@ -17,6 +16,7 @@ use datafusion::{
 use futures::{TryStreamExt, stream};
 
 use super::rows::SharedRows;
+use crate::one_input::{no_expressions, one_input};
 
 /// See the module.
 #[derive(Debug)]
@@ -37,6 +37,10 @@ impl OnceExec {
         );
         Self { rows, input, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
+
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self::new(self.rows.clone(), input))
+    }
 }
 
 impl DisplayAs for OnceExec {
@@ -50,34 +54,11 @@ impl ExecutionPlan for OnceExec {
         "OnceExec"
     }
 
+    no_expressions!();
+    one_input!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(self.rows.clone(), children.swap_remove(0))))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn required_input_distribution(&self) -> Vec<Distribution> {
@@ -85,10 +66,6 @@ impl ExecutionPlan for OnceExec {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
 
@@ -102,17 +79,5 @@ impl ExecutionPlan for OnceExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        Ok(inputs[0].clone())
     }
 }
