@@ -1,7 +1,7 @@
 //! What operators with one input have in common that hand on its rows.
 
-/// The parts of an `ExecutionPlan` that are about its `input`: `over` makes the operator above another one. It gains nothing from more parts
-/// of the input, and has its statistics.
+/// The parts of an `ExecutionPlan` that are about its `input`: `over` makes the operator above another one. It gains nothing from more
+/// parts of the input, and has its statistics.
 macro_rules! one_input {
     () => {
         fn children(&self) -> Vec<&std::sync::Arc<dyn ExecutionPlan>> {

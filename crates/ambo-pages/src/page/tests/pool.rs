@@ -316,7 +316,7 @@ fn threads_read_while_memory_comes_and_goes() {
             given += before.saturating_sub(memory.used(Kind::Pages));
             thread::yield_now();
         }
-        assert!(given > 1000 * PAGE, "{given}");
+        assert!(given > 100 * PAGE, "{given}");
     });
     pool(&store).assert_unpinned();
     store.give(usize::MAX / 2);
