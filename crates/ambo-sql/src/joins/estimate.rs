@@ -54,7 +54,7 @@ pub(super) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
 }
 
 /// About how many rows a plan has.
-pub(super) fn rows(plan: &LogicalPlan) -> f64 {
+pub(crate) fn rows(plan: &LogicalPlan) -> f64 {
     let rows = match plan {
         LogicalPlan::TableScan(scan) => {
             let figures = figures(scan);

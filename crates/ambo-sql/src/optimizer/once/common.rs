@@ -5,6 +5,9 @@
 //! aggregations are looked at: they read all their rows before they have one, so that nobody who asks for a few rows computes more than
 //! before; and they have few.
 //!
+//! Where each place joins the groups with few rows by columns that are equal, nothing is shared: the keys of these rows go into what each
+//! place reads (`joins/keys`), which is less than all together.
+//!
 //! Equal is what has equal rows: the same expressions, none of them volatile, over the same tables at the same moment. (Zhou, Larson,
 //! Freytag, Lehner: Efficient exploitation of similar subexpressions for query processing, SIGMOD 2007.)
 
@@ -16,14 +19,17 @@ use std::{
 
 use datafusion::{
     common::{
-        Result,
+        JoinType, Result,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder, TableScanBuilder},
 };
 
 use super::{Once, is_once, rows::SharedRows};
-use crate::table;
+use crate::{joins::estimated_rows, table};
+
+/// Groups that are joined with so many times fewer rows are mostly left out.
+const NARROW: f64 = 2.0;
 
 /// The plan, in which aggregations that are equal share their rows. To be done when plans are as they will be computed.
 pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -33,6 +39,19 @@ pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
             && is_steady(&whole)?
         {
             found.add(whole)?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if !found.has_equal() {
+        return Ok(plan);
+    }
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Join(join) = node
+            && join.join_type == JoinType::Inner
+            && !join.on.is_empty()
+        {
+            found.narrow(&join.left, &join.right)?;
+            found.narrow(&join.right, &join.left)?;
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -79,7 +98,15 @@ struct Found(HashMap<u64, Vec<Equal>>);
 struct Equal {
     plan: LogicalPlan,
     count: usize,
+    /// How many of them are joined with few rows.
+    narrow: usize,
     rows: Arc<SharedRows>,
+}
+
+impl Equal {
+    fn is_shared(&self) -> bool {
+        self.count > 1 && self.narrow < self.count
+    }
 }
 
 impl Found {
@@ -95,19 +122,38 @@ impl Found {
                 return Ok(());
             }
         }
-        alike.push(Equal { plan, count: 1, rows: Arc::default() });
+        alike.push(Equal { plan, count: 1, narrow: 0, rows: Arc::default() });
+        Ok(())
+    }
+
+    /// Notes that a side of a join, if it is an aggregation, is joined with few rows.
+    fn narrow(&mut self, side: &LogicalPlan, other: &LogicalPlan) -> Result<()> {
+        let mut below = side;
+        while let LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) = below
+        {
+            below = below.inputs()[0];
+        }
+        let Some(whole) = aggregation(below)? else { return Ok(()) };
+        if estimated_rows(other) * NARROW > estimated_rows(&whole) {
+            return Ok(());
+        }
+        for equal in self.0.get_mut(&Self::hash(&whole)).into_iter().flatten() {
+            if has_same_rows(&equal.plan, &whole)? {
+                equal.narrow += 1;
+            }
+        }
         Ok(())
     }
 
     fn has_equal(&self) -> bool {
-        self.0.values().flatten().any(|equal| equal.count > 1)
+        self.0.values().flatten().any(Equal::is_shared)
     }
 
     /// What an aggregation shares with others; none if it is the only one of its kind.
     fn rows(&self, plan: &LogicalPlan) -> Result<Option<Arc<SharedRows>>> {
         for equal in self.0.get(&Self::hash(plan)).into_iter().flatten() {
             if has_same_rows(&equal.plan, plan)? {
-                return Ok((equal.count > 1).then(|| equal.rows.clone()));
+                return Ok(equal.is_shared().then(|| equal.rows.clone()));
             }
         }
         Ok(None)
