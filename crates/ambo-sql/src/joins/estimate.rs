@@ -49,7 +49,7 @@ impl<'r> Estimates<'r> {
 }
 
 /// How many different combinations of values some columns of a plan may have; as one, columns of which nothing is known.
-pub(super) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
+pub(crate) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
     columns.iter().filter_map(|column| distinct_left(plan, column)).fold(1.0, |all, one| all * one.max(1.0))
 }
 

@@ -9,7 +9,7 @@ mod order;
 mod parts;
 mod sets_of_groups;
 
-pub(crate) use estimate::rows as estimated_rows;
+pub(crate) use estimate::{combinations, rows as estimated_rows};
 pub(crate) use graph::is_subquery;
 pub(crate) use groups_first::GroupsFirst;
 pub(crate) use keys::{FoundKeys, JoinKeys};

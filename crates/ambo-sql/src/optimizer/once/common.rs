@@ -26,9 +26,12 @@ use datafusion::{
 };
 
 use super::{Once, is_once, rows::SharedRows};
-use crate::{joins::estimated_rows, table};
+use crate::{
+    joins::{combinations, estimated_rows},
+    table,
+};
 
-/// Groups that are joined with so many times fewer rows are mostly left out.
+/// Groups are mostly left out that are joined with so many times fewer rows than they have keys.
 const NARROW: f64 = 2.0;
 
 /// The plan, in which aggregations that are equal share their rows. To be done when plans are as they will be computed.
@@ -50,8 +53,9 @@ pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
             && join.join_type == JoinType::Inner
             && !join.on.is_empty()
         {
-            found.narrow(&join.left, &join.right)?;
-            found.narrow(&join.right, &join.left)?;
+            let (left, right): (Vec<_>, Vec<_>) = join.on.iter().cloned().unzip();
+            found.narrow(&join.left, &left, &join.right)?;
+            found.narrow(&join.right, &right, &join.left)?;
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -126,15 +130,15 @@ impl Found {
         Ok(())
     }
 
-    /// Notes that a side of a join, if it is an aggregation, is joined with few rows.
-    fn narrow(&mut self, side: &LogicalPlan, other: &LogicalPlan) -> Result<()> {
+    /// Notes that a side of a join by these columns of it, if it is an aggregation, is joined with few rows.
+    fn narrow(&mut self, side: &LogicalPlan, keys: &[Expr], other: &LogicalPlan) -> Result<()> {
         let mut below = side;
         while let LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) = below
         {
             below = below.inputs()[0];
         }
         let Some(whole) = aggregation(below)? else { return Ok(()) };
-        if estimated_rows(other) * NARROW > estimated_rows(&whole) {
+        if estimated_rows(other) * NARROW > combinations(side, keys) {
             return Ok(());
         }
         for equal in self.0.get_mut(&Self::hash(&whole)).into_iter().flatten() {
