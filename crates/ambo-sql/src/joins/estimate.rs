@@ -4,13 +4,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use datafusion::{
     common::{Column, JoinType},
-    datasource::source_as_provider,
     logical_expr::{
         BinaryExpr, Expr, FetchType, Join, LogicalPlan, Operator, TableScan, utils::split_conjunction,
     },
 };
 
-use crate::table::{Figures, StoredTable, UNKNOWN_SHARE, filter::filter};
+use crate::table::{Figures, StoredTable, UNKNOWN_SHARE, filter::filter, of_source};
 
 /// Rows of a plan of which nothing is known.
 const UNKNOWN_ROWS: f64 = 1000.0;
@@ -156,9 +155,7 @@ fn distinct_left(plan: &LogicalPlan, expr: &Expr) -> Option<f64> {
 }
 
 fn figures(scan: &TableScan) -> Option<Arc<Figures>> {
-    let provider = source_as_provider(&scan.source).ok()?;
-    let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
-    Some(table.figures().clone())
+    of_source(scan, |table: &StoredTable| table.figures().clone())
 }
 
 /// The stored column that a column of a plan comes from.
@@ -166,9 +163,7 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Option<(Arc<Figures>, usize)> 
     let (scan, column) = scan_of(plan, column)?;
     let LogicalPlan::TableScan(scan) = scan else { return None };
     let place = scan.source.schema().index_of(&column.name).ok()?;
-    let provider = source_as_provider(&scan.source).ok()?;
-    let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
-    Some((table.figures().clone(), table.place(place)?))
+    of_source(scan, |table: &StoredTable| Some((table.figures().clone(), table.place(place)?)))?
 }
 
 /// The scan that a column of a plan comes from, and the column there.

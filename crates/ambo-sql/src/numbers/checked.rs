@@ -144,7 +144,7 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 /// The type of an expression, found quickly also for a long chain.
-fn typed(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
+pub(crate) fn typed(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
     type_of(expr, schema).map_or_else(|| expr.get_type(schema), Ok)
 }
 

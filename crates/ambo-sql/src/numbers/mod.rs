@@ -47,7 +47,7 @@ use datafusion::{
 pub(crate) use abs::Abs;
 pub(crate) use beside::with_floats;
 pub(crate) use casts::{CASTS, cast_numbers, fitted_sum};
-pub(crate) use checked::{CHECKED, Operation, operation};
+pub(crate) use checked::{CHECKED, Operation, operation, typed};
 pub(crate) use digits::divided;
 pub(crate) use doubles::{Doubles, beside_doubles, in_plan as beside_doubles_in_plan};
 pub(crate) use nested_casts::{cast as cast_nested, map_of, parts};

@@ -23,7 +23,7 @@ use datafusion::{
 use super::expressions::ExpressionRule;
 use crate::{
     functions::{OneNan, has_zeros},
-    optimizer::type_of,
+    numbers::typed,
     table,
 };
 
@@ -103,11 +103,6 @@ fn keeps_values(name: &str) -> bool {
     KEEPING.binary_search(&name).is_ok()
 }
 
-/// The type of an expression, found quickly also for a long chain.
-fn typed(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
-    type_of(expr, schema).map_or_else(|| expr.get_type(schema), Ok)
-}
-
 fn with_one_nan(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let expr = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_arithmetic(op) => {
@@ -126,11 +121,10 @@ fn with_one_nan(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             expr
         }
-        Expr::Cast(Cast { ref expr, ref field }) if is_of_text(expr, field.data_type(), schema)? => {
-            Expr::Cast(Cast { expr: expr.clone(), field: field.clone() })
-        }
-        Expr::TryCast(TryCast { ref expr, ref field }) if is_of_text(expr, field.data_type(), schema)? => {
-            Expr::TryCast(TryCast { expr: expr.clone(), field: field.clone() })
+        Expr::Cast(Cast { expr: ref of, ref field }) | Expr::TryCast(TryCast { expr: ref of, ref field })
+            if is_of_text(of, field.data_type(), schema)? =>
+        {
+            expr
         }
         Expr::AggregateFunction(mut function) if matches!(function.func.name(), "sum" | "avg") => {
             let params = &mut function.params;

@@ -14,8 +14,6 @@ use std::{
     },
 };
 
-use crate::one_input::{no_expressions, one_input};
-
 use datafusion::{
     common::{
         JoinType, Result,
@@ -31,6 +29,8 @@ use datafusion::{
         joins::NestedLoopJoinExec,
     },
 };
+
+use crate::one_input::{no_expressions, one_input};
 
 /// See the module. To be run when no operator is moved any more.
 #[derive(Debug)]

@@ -76,17 +76,18 @@ pub(super) fn computed(computation: Arc<dyn Computation>, columns: &DFSchema) ->
 
 /// Whether a scan is of such rows.
 pub(crate) fn is_computed(scan: &TableScan) -> bool {
-    of::<ComputedTable, _>(scan, |_| ()).is_some()
+    of_source::<ComputedTable, _>(scan, |_| ()).is_some()
 }
 
 /// What the rows of a scan follow from, besides its columns and filters, if they are of a table of the database at a moment, or computed
 /// from one: as long as the plan is there.
 pub(crate) fn rows_identity(scan: &TableScan) -> Option<String> {
-    of(scan, StoredTable::identity).or_else(|| of(scan, |table: &ComputedTable| table.computation.identity()))
+    of_source(scan, StoredTable::identity)
+        .or_else(|| of_source(scan, |table: &ComputedTable| table.computation.identity()))
 }
 
 /// Something of the source of a scan, if it is of a kind.
-fn of<T: 'static, V>(scan: &TableScan, get: impl FnOnce(&T) -> V) -> Option<V> {
+pub(crate) fn of_source<T: 'static, V>(scan: &TableScan, get: impl FnOnce(&T) -> V) -> Option<V> {
     let provider = source_as_provider(&scan.source).ok()?;
     (provider.as_ref() as &dyn std::any::Any).downcast_ref::<T>().map(get)
 }

@@ -14,7 +14,7 @@ mod statistics;
 mod stream;
 
 pub(crate) use aggregate::{AggregateInStorage, in_storage};
-pub(crate) use computed::{is_computed, rows_identity};
+pub(crate) use computed::{is_computed, of_source, rows_identity};
 pub(crate) use provider::{Hidden, ROW_NUMBER, StoredTable, bare};
 pub(crate) use scan::TableScanExec;
 pub(crate) use statistics::{Figures, UNKNOWN_SHARE};
