@@ -24,7 +24,8 @@ export class Editor {
     this.area.addEventListener("input", () => this.typed());
     this.area.addEventListener("scroll", () => this.scrolled());
     this.area.addEventListener("keydown", (event) => this.key(event));
-    this.area.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    // A click into the list takes the focus for a moment; who has come back meanwhile goes on.
+    this.area.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== this.area) this.close(); }, 150));
     this.area.addEventListener("click", () => this.close());
     this.show();
   }
@@ -81,7 +82,7 @@ export class Editor {
   scrolled() {
     this.colours.style.transform = `translate(${-this.area.scrollLeft}px, ${-this.area.scrollTop}px)`;
     this.numbers.scrollTop = this.area.scrollTop;
-    this.close();
+    if (!this.list.hidden) this.locate();
   }
 
   show() {
