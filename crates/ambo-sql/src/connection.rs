@@ -383,7 +383,7 @@ impl Connection {
         });
         match written {
             Err(_) if is_slow => Ok(None),
-            written => Ok(Some(Rows::done(fast.tag(), Some(written?)))),
+            written => Ok(Some(written?.rows(fast))),
         }
     }
 

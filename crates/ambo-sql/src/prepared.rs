@@ -7,6 +7,7 @@ use std::{
 };
 
 use ambo::{Database, Datum};
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast;
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     parse::{Statement, parse_with_names},
     pg_catalog::{self, PostgresColumn},
     planner::count_parameters,
+    rows::plain_schema,
     stack,
     statement::is_show,
 };
@@ -220,6 +222,25 @@ impl PreparedStatement {
             | S::ExplainTable { .. } => false,
             other if is_show(other) => false,
             _ => true,
+        }
+    }
+
+    /// The columns of the rows of a statement that writes, where they are known without its being planned: none without RETURNING.
+    pub fn known_rows(&self) -> Option<SchemaRef> {
+        use ast::Statement as S;
+        let Statement::Sql(tree) = &self.known.statement else { return None };
+        let has_none = match tree.as_ref() {
+            S::Insert(insert) => insert.returning.is_none() && insert.output.is_none(),
+            S::Update(update) => update.returning.is_none() && update.output.is_none(),
+            S::Delete(delete) => delete.returning.is_none() && delete.output.is_none(),
+            _ => return None,
+        };
+        match (has_none, &self.known.fast) {
+            (true, _) => Some(Schema::empty().into()),
+            (false, Some(fast)) if fast.is_current() => {
+                fast.returning().map(|output| plain_schema(output.schema.clone()))
+            }
+            (false, _) => None,
         }
     }
 

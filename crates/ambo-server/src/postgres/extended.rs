@@ -360,6 +360,9 @@ impl Client {
         text: &str,
         begin: usize,
     ) -> Result<Option<SchemaRef>, Failure> {
+        if let Some(schema) = prepared.known_rows() {
+            return self.rows_told(prepared, Some(schema), text, begin);
+        }
         self.tell_engine();
         let described = self.session.connection.describe(prepared);
         let described = described.map_err(|error| Failure::of(&error, text, begin))?;

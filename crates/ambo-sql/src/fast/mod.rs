@@ -7,6 +7,7 @@
 
 mod condition;
 mod expression;
+mod moment;
 mod plan;
 mod read;
 mod recognise;

@@ -1,13 +1,12 @@
 //! What a fast statement does.
 
-use std::time::Duration;
-
 use ambo::{Compare, Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition, Type};
 use arrow::datatypes::SchemaRef;
 
 use super::{
     condition::{Answer, Condition},
     expression::{Expression, cast},
+    moment::Assigned,
 };
 use crate::rights::Right;
 
@@ -17,16 +16,32 @@ pub(crate) struct FastPlan {
     pub(super) stamp: SchemaStamp,
     pub(super) table: Table,
     pub(super) action: Action,
+    /// Whether columns are given the time of the statement.
+    pub(super) has_moments: bool,
 }
 
 impl FastPlan {
+    pub(super) fn new(stamp: SchemaStamp, table: Table, action: Action) -> Self {
+        let has_moments = match &action {
+            Action::Insert(insert) => insert.has_moments(),
+            Action::Update(update) => has_moments(&update.sets),
+            Action::Read { .. } | Action::Count { .. } | Action::Delete { .. } | Action::DeleteRange(_) => {
+                false
+            }
+        };
+        Self { stamp, table, action, has_moments }
+    }
+
     /// The table, and the rights to it that a role has to have.
     pub(crate) fn rights(&self) -> (&str, &'static [Right]) {
         let rights: &[Right] = match &self.action {
             Action::Read { .. } | Action::Count { .. } => &[Right::Select],
-            Action::Insert(Insert { conflict: OnConflict::Refuse | OnConflict::Ignore, .. }) => {
-                &[Right::Insert]
-            }
+            Action::Insert(Insert {
+                conflict: OnConflict::Refuse | OnConflict::Ignore,
+                returning: None,
+                ..
+            }) => &[Right::Insert],
+            Action::Insert(Insert { conflict: OnConflict::Refuse, .. }) => &[Right::Select, Right::Insert],
             Action::Insert(_) => &[Right::Select, Right::Insert, Right::Update],
             Action::Update(_) => &[Right::Select, Right::Update],
             Action::Delete { .. } | Action::DeleteRange(_) => &[Right::Select, Right::Delete],
@@ -49,6 +64,7 @@ pub(super) enum Action {
     Update(Update),
     Delete {
         search: Search,
+        returning: Option<Output>,
     },
     /// Deletes a range of keys as such.
     DeleteRange(KeyBounds),
@@ -80,50 +96,43 @@ pub(super) enum Lookup {
 }
 
 /// What is handed out of each row.
-pub(super) struct Output {
-    pub columns: Vec<Expression>,
+pub(crate) struct Output {
+    pub(super) columns: Vec<Expression>,
     pub schema: SchemaRef,
     /// The columns, if they are all that is to be known of a row that is looked up by its key.
-    pub picked: Option<PickedColumns>,
+    pub(super) picked: Option<PickedColumns>,
 }
 
 pub(super) struct Insert {
-    pub rows: Vec<Vec<Expression>>,
+    pub rows: Vec<Vec<Assigned>>,
     /// The columns that rows have values for, in their order.
     pub columns: Vec<usize>,
-    /// Columns that rows have no values for, which are the moment of the statement then.
-    pub moments: Vec<(usize, Moment)>,
     pub conflict: OnConflict,
     /// What must not be false of a row.
     pub checks: Vec<Condition>,
+    /// What is handed out of each row; only where a key that is taken is refused.
+    pub returning: Option<Output>,
 }
 
-/// What defaults say that is the same in all rows of a statement, and another in each statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
-    Timestamp,
-    TimestampTz,
-    Date,
-}
-
-impl Moment {
-    /// What it is at a time, as the time since 1970 began, in UTC.
-    pub(super) fn value(self, since: Duration) -> Option<Datum> {
-        const DAY: u64 = 24 * 60 * 60;
-        Some(match self {
-            Self::Timestamp => Datum::Timestamp(i64::try_from(since.as_micros()).ok()?),
-            Self::TimestampTz => Datum::TimestampTz(i64::try_from(since.as_micros()).ok()?),
-            Self::Date => Datum::Date32(i32::try_from(since.as_secs() / DAY).ok()?),
-        })
+impl Insert {
+    fn has_moments(&self) -> bool {
+        let in_conflict = matches!(&self.conflict, OnConflict::Update(sets) if has_moments(sets));
+        in_conflict || self.rows.iter().flatten().any(Assigned::is_moment)
     }
+}
+
+fn has_moments(sets: &[(usize, Assigned)]) -> bool {
+    sets.iter().any(|(_, assigned)| assigned.is_moment())
 }
 
 pub(super) struct Update {
     pub search: Search,
     /// Columns set to values of the row as it was.
-    pub sets: Vec<(usize, Expression)>,
+    pub sets: Vec<(usize, Assigned)>,
     /// What must not be false of the row then.
     pub checks: Vec<Condition>,
+    /// What is handed out of the row as it is then.
+    pub returning: Option<Output>,
 }
 
 /// What becomes of a row whose key is taken.
@@ -132,7 +141,7 @@ pub(super) enum OnConflict {
     Ignore,
     Replace,
     /// Columns of the row that is there are set to values of it and, behind its columns, of the new one.
-    Update(Vec<(usize, Expression)>),
+    Update(Vec<(usize, Assigned)>),
 }
 
 impl FastPlan {
@@ -144,8 +153,17 @@ impl FastPlan {
     /// Whether what it does may depend on what clocks show somewhere.
     pub(crate) fn reads_clocks(&self) -> bool {
         let is_time = |column: &ambo::Column| matches!(column.kind, Type::Timestamp | Type::TimestampTz);
-        let has_moments = matches!(&self.action, Action::Insert(insert) if !insert.moments.is_empty());
-        has_moments || self.table.definition().columns.iter().any(is_time)
+        self.has_moments || self.table.definition().columns.iter().any(is_time)
+    }
+
+    /// What a statement that writes hands out of its rows.
+    pub(crate) fn returning(&self) -> Option<&Output> {
+        match &self.action {
+            Action::Insert(insert) => insert.returning.as_ref(),
+            Action::Update(update) => update.returning.as_ref(),
+            Action::Delete { returning, .. } => returning.as_ref(),
+            Action::Read { .. } | Action::Count { .. } | Action::DeleteRange(_) => None,
+        }
     }
 
     /// In words, for EXPLAIN.
@@ -156,7 +174,7 @@ impl FastPlan {
             Action::Count { .. } => format!("count {name} by its segments and pages"),
             Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
             Action::Update(update) => format!("update {name} {}", update.search.describe()),
-            Action::Delete { search } => format!("delete from {name} {}", search.describe()),
+            Action::Delete { search, .. } => format!("delete from {name} {}", search.describe()),
             Action::DeleteRange(_) => format!("delete a range of keys from {name}, if it has many"),
         }
     }

@@ -118,7 +118,7 @@ impl FastPlan {
 }
 
 impl Output {
-    fn row(&self, mut row: Row, params: &[Datum]) -> Option<Vec<Datum>> {
+    pub(super) fn row(&self, mut row: Row, params: &[Datum]) -> Option<Vec<Datum>> {
         if let [Expression::Column(column)] = self.columns[..] {
             return Some(vec![std::mem::replace(row.get_mut(column)?, Datum::Null)]);
         }

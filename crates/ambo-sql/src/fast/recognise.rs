@@ -2,13 +2,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Database, Datum, PickedColumns, Table, Type};
+use ambo::{Database, Datum, PickedColumns, Table};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 
 use super::{
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, Moment, OnConflict, Output, Search, Update},
+    moment::{Assigned, Moment},
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output, Search, Update},
     target::Target,
 };
 use crate::{
@@ -31,7 +32,7 @@ pub(crate) fn recognise(db: &Database, statement: &ast::Statement) -> Option<Fas
         ast::Statement::Delete(delete) => delete_row(db, delete)?,
         _ => return None,
     };
-    Some(FastPlan { stamp, table, action })
+    Some(FastPlan::new(stamp, table, action))
 }
 
 fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
@@ -87,7 +88,8 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
             }
         }
     }
-    let output = output(&target, &search, &select.projection)?;
+    let is_by_key = matches!(search.lookup, Lookup::Key(_) | Lookup::Keys(_));
+    let output = output(&target, is_by_key && search.rest.is_empty(), &select.projection)?;
     Some((target.table, Action::Read { search, output }))
 }
 
@@ -180,7 +182,16 @@ fn count(target: Target, projection: &[SelectItem]) -> Option<(Table, Action)> {
     is_count.then_some((target.table, Action::Count { schema }))
 }
 
-fn output(target: &Target, search: &Search, projection: &[SelectItem]) -> Option<Output> {
+/// What RETURNING says, if there is one: `None` if that takes the planner.
+fn returning(target: &Target, items: Option<&[SelectItem]>) -> Option<Option<Output>> {
+    match items {
+        None => Some(None),
+        Some(items) => output(target, false, items).map(Some),
+    }
+}
+
+/// What is handed out of rows, which may be `picked` where they are looked up by their keys alone.
+fn output(target: &Target, is_by_key: bool, projection: &[SelectItem]) -> Option<Output> {
     let definition = target.definition();
     let (mut columns, mut fields) = (Vec::new(), Vec::new());
     let field = |column: usize, name: Option<String>| {
@@ -217,8 +228,7 @@ fn output(target: &Target, search: &Search, projection: &[SelectItem]) -> Option
             _ => return None,
         }
     }
-    let is_by_key = matches!(search.lookup, Lookup::Key(_) | Lookup::Keys(_));
-    let picked = match is_by_key && search.rest.is_empty() {
+    let picked = match is_by_key {
         true => picked(&target.table, &columns),
         false => None,
     };
@@ -241,7 +251,6 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
         && insert.assignments.is_empty()
         && insert.partitioned.is_none()
         && insert.after_columns.is_empty()
-        && insert.returning.is_none()
         && insert.output.is_none()
         && insert.insert_alias.is_none()
         && insert.settings.is_none()
@@ -249,7 +258,7 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
         && insert.multi_table_insert_type.is_none()
         && !insert.overwrite;
     let target = is_plain.then(|| Target::new(db, name, None)).flatten()?;
-    let columns: Vec<usize> = match insert.columns.is_empty() {
+    let mut columns: Vec<usize> = match insert.columns.is_empty() {
         true => (0..target.definition().columns.len()).collect(),
         false => {
             let column = |name: &ast::ObjectName| target.column(&[&ident(name.0.last()?.as_ident()?)]);
@@ -264,39 +273,28 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
     if source.order_by.is_some() || source.limit_clause.is_some() || source.with.is_some() {
         return None;
     }
-    let row = |row: &ast::Parens<Vec<Expr>>| -> Option<Vec<Expression>> {
-        let values: Vec<_> = row.content.iter().map(|expr| target.constant(expr)).collect::<Option<_>>()?;
-        (values.len() == columns.len()).then_some(values)
+    let row = |row: &ast::Parens<Vec<Expr>>| -> Option<Vec<Assigned>> {
+        let of = |(expr, column): (&Expr, &usize)| target.given(*column, expr);
+        (row.content.len() == columns.len()).then_some(())?;
+        row.content.iter().zip(&columns).map(of).collect()
     };
-    let mut moments = Vec::new();
+    let mut rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
     for (place, column) in target.definition().columns.iter().enumerate() {
         if let Some(text) = &column.default_expression
             && !columns.contains(&place)
         {
-            moments.push((place, moment(text, column.kind)?));
+            let moment = Moment::of(&parse_expression(text).ok()?, column.kind)?;
+            rows.iter_mut().for_each(|row| row.push(Assigned::Moment(moment)));
+            columns.push(place);
         }
     }
-    let rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
     let conflict = on_conflict(&target, insert)?;
     let checks = target.checks()?;
-    Some((target.table, Action::Insert(Insert { rows, columns, moments, conflict, checks })))
-}
-
-/// What the default of a column of a type says, if that is no more than now.
-fn moment(text: &str, kind: Type) -> Option<Moment> {
-    let Expr::Function(function) = parse_expression(text).ok()? else { return None };
-    let has_none = match &function.args {
-        ast::FunctionArguments::None => true,
-        ast::FunctionArguments::List(list) => list.args.is_empty(),
-        ast::FunctionArguments::Subquery(_) => false,
-    };
-    let name = written(&function.name).ok().filter(|_| has_none)?;
-    match (name.as_str(), kind) {
-        ("now" | "current_timestamp" | "localtimestamp", Type::Timestamp) => Some(Moment::Timestamp),
-        ("now" | "current_timestamp", Type::TimestampTz) => Some(Moment::TimestampTz),
-        ("today" | "current_date", Type::Date32) => Some(Moment::Date),
-        _ => None,
+    let returning = returning(&target, insert.returning.as_deref())?;
+    if returning.is_some() && !matches!(conflict, OnConflict::Refuse) {
+        return None;
     }
+    Some((target.table, Action::Insert(Insert { rows, columns, conflict, checks, returning })))
 }
 
 /// Whether a column is named twice, which the planner has something to say about.
@@ -347,9 +345,7 @@ fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
                 ["excluded", column] => Some(width + target.definition().column_index(column)?),
                 name => target.column(name),
             };
-            let set = |assignment: &ast::Assignment| {
-                Some((target.assigned(assignment)?, Expression::of(&assignment.value, &column)?))
-            };
+            let set = |assignment: &ast::Assignment| target.set(assignment, &column);
             update.assignments.iter().map(set).collect::<Option<_>>().map(OnConflict::Update)
         }
         _ => None,
@@ -358,7 +354,6 @@ fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
 
 fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
     let is_plain = update.from.is_none()
-        && update.returning.is_none()
         && update.output.is_none()
         && update.or.is_none()
         && update.order_by.is_empty()
@@ -366,27 +361,33 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
     let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
     target.definition().check_updates().ok()?;
     let search = one_row(target.search(update.selection.as_ref()?)?)?;
-    let sets: Vec<_> = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
+    let sets: Vec<_> = update
+        .assignments
+        .iter()
+        .map(|set| target.set(set, &|name| target.column(name)))
+        .collect::<Option<_>>()?;
     if has_twice(sets.iter().map(|(column, _)| column)) {
         return None;
     }
     let checks = target.checks()?;
-    Some((target.table, Action::Update(Update { search, sets, checks })))
+    let returning = returning(&target, update.returning.as_deref())?;
+    Some((target.table, Action::Update(Update { search, sets, checks, returning })))
 }
 
 fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {
     let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
     let is_plain = delete.tables.is_empty()
         && delete.using.is_none()
-        && delete.returning.is_none()
         && delete.output.is_none()
         && delete.order_by.is_empty()
         && delete.limit.is_none();
     let [from] = &from[..] else { return None };
     let target = is_plain.then(|| Target::of(db, from)).flatten()?;
     let search = delete.selection.as_ref().and_then(|condition| target.search(condition)).and_then(one_row);
+    let returning = returning(&target, delete.returning.as_deref())?;
     let action = match search {
-        Some(search) => Action::Delete { search },
+        Some(search) => Action::Delete { search, returning },
+        None if returning.is_some() => return None,
         None => Action::DeleteRange(target.key_bounds(delete.selection.as_ref())?),
     };
     Some((target.table, action))

@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, TableFactor};
 use super::{
     condition::Condition,
     expression::Expression,
+    moment::{Assigned, Moment},
     plan::{KeyBounds, Lookup, Search},
 };
 use crate::{
@@ -97,11 +98,35 @@ impl Target {
         self.expression(expr).filter(Expression::is_constant)
     }
 
-    pub(super) fn set(&self, assignment: &ast::Assignment) -> Option<(usize, Expression)> {
-        Some((self.assigned(assignment)?, self.expression(&assignment.value)?))
+    /// What a column is given in a row that is put in.
+    pub(super) fn given(&self, column: usize, expr: &Expr) -> Option<Assigned> {
+        self.assigned(column, expr, || self.constant(expr))
     }
 
-    pub(super) fn assigned(&self, assignment: &ast::Assignment) -> Option<usize> {
+    /// The column that is set, and what it is given. `named` knows the places of names.
+    pub(super) fn set(
+        &self,
+        assignment: &ast::Assignment,
+        named: &dyn Fn(&[&str]) -> Option<usize>,
+    ) -> Option<(usize, Assigned)> {
+        let column = self.set_column(assignment)?;
+        let value = &assignment.value;
+        Some((column, self.assigned(column, value, || Expression::of(value, named))?))
+    }
+
+    fn assigned(
+        &self,
+        column: usize,
+        expr: &Expr,
+        value: impl FnOnce() -> Option<Expression>,
+    ) -> Option<Assigned> {
+        match Moment::of(expr, self.definition().columns[column].kind) {
+            Some(moment) => Some(Assigned::Moment(moment)),
+            None => value().map(Assigned::Value),
+        }
+    }
+
+    fn set_column(&self, assignment: &ast::Assignment) -> Option<usize> {
         let ast::AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
         match &name.0[..] {
             [part] => self.column(&[&ident(part.as_ident()?)]),

@@ -1,15 +1,15 @@
 //! Running fast statements that write.
 
-use std::{ops::Bound, time::SystemTime};
+use std::{collections::VecDeque, ops::Bound, time::SystemTime};
 
 use ambo::{Bounds, Compare, Datum, Read, Row, Transaction};
 
 use super::{
     condition::{Answer, Condition},
-    expression::Expression,
-    plan::{Action, FastPlan, Insert, KeyBounds, Lookup, OnConflict, Search, Update},
+    moment::{Assigned, Given},
+    plan::{Action, FastPlan, Insert, KeyBounds, Lookup, OnConflict, Output, Search, Update},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, Rows, rows::Source};
 
 /// Fewer rows than these are deleted one by one.
 const RANGE_ROWS_MIN: u64 = 1000;
@@ -34,6 +34,36 @@ impl From<ambo::Error> for Stop {
     }
 }
 
+/// What a statement that writes has done.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub affected: u64,
+    /// What it hands out of its rows.
+    pub returned: VecDeque<Row>,
+}
+
+impl From<u64> for Done {
+    fn from(affected: u64) -> Self {
+        Self { affected, returned: VecDeque::new() }
+    }
+}
+
+impl Done {
+    fn hand_out(&mut self, output: &Output, row: Row, params: &[Datum]) -> Result<(), Stop> {
+        self.returned.push_back(output.row(row, params).ok_or(Stop::Planner)?);
+        Ok(())
+    }
+
+    /// The rows of the plan that did it.
+    pub(crate) fn rows(self, plan: &FastPlan) -> Rows<'static> {
+        match plan.returning() {
+            None => Rows::done(plan.tag(), Some(self.affected)),
+            Some(output) => Rows::new(output.schema.clone(), Source::Values(self.returned))
+                .with_tag(plan.tag(), Some(self.affected)),
+        }
+    }
+}
+
 impl FastPlan {
     /// Whether it writes.
     pub(crate) fn writes(&self) -> bool {
@@ -41,7 +71,7 @@ impl FastPlan {
     }
 
     /// Of what kind the statement is.
-    pub(crate) fn tag(&self) -> &'static str {
+    fn tag(&self) -> &'static str {
         match self.action {
             Action::Insert(_) => "INSERT",
             Action::Update(_) => "UPDATE",
@@ -50,55 +80,53 @@ impl FastPlan {
         }
     }
 
-    /// Runs a statement that writes; returns how many rows it touched. `None`: it is one for the planner after all, and whatever was done
-    /// so far has to be taken back.
+    /// Runs a statement that writes. `None`: it is one for the planner after all, and whatever was done so far has to be taken back.
     pub(crate) fn write(
         &self,
         transaction: &mut Transaction,
         params: &[Datum],
         now: impl FnOnce() -> SystemTime,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Done>> {
+        let now = match self.has_moments {
+            true => now().duration_since(SystemTime::UNIX_EPOCH).ok(),
+            false => None,
+        };
+        let given = Given { params, now };
         let done = match &self.action {
-            Action::Insert(insert) => self.insert(transaction, insert, params, now),
-            Action::Update(update) => self.update(transaction, update, params),
-            Action::Delete { search } => self.delete(transaction, search, params),
-            Action::DeleteRange(bounds) => self.delete_range(transaction, bounds, params),
+            Action::Insert(insert) => self.insert(transaction, insert, given),
+            Action::Update(update) => self.update(transaction, update, given),
+            Action::Delete { search, returning } => {
+                self.delete(transaction, search, returning.as_ref(), params)
+            }
+            Action::DeleteRange(bounds) => self.delete_range(transaction, bounds, params).map(Done::from),
             Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
         };
         match done {
-            Ok(rows) => Ok(Some(rows)),
+            Ok(done) => Ok(Some(done)),
             Err(Stop::Planner) => Ok(None),
-            Err(Stop::Unfit) => Ok(Some(0)),
+            Err(Stop::Unfit) => Ok(Some(Done::default())),
             Err(Stop::Error(error)) => Err(error),
         }
     }
 
-    fn insert(
-        &self,
-        transaction: &mut Transaction,
-        insert: &Insert,
-        params: &[Datum],
-        now: impl FnOnce() -> SystemTime,
-    ) -> Result<u64, Stop> {
-        let mut inserted = 0;
+    fn insert(&self, transaction: &mut Transaction, insert: &Insert, given: Given<'_>) -> Result<Done, Stop> {
+        let mut done = Done::default();
         let columns = self.table.definition().columns.iter();
-        let mut defaults: Row = columns.map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
-        if !insert.moments.is_empty() {
-            let since = now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| Stop::Planner)?;
-            for (column, moment) in &insert.moments {
-                defaults[*column] = moment.value(since).ok_or(Stop::Planner)?;
-            }
-        }
+        let defaults: Row = columns.map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
         for values in &insert.rows {
             let mut row = defaults.clone();
             for (column, value) in insert.columns.iter().zip(values) {
-                let value = value.value(&[], params).ok_or(Stop::Planner)?;
+                let value = value.value(&[], given).ok_or(Stop::Planner)?;
                 row[*column] = self.put(*column, value).ok_or(Stop::Planner)?;
             }
             self.check(&insert.checks, &row)?;
-            inserted += match &insert.conflict {
+            done.affected += match &insert.conflict {
                 OnConflict::Refuse => {
-                    transaction.insert_row(&self.table, &row)?;
+                    let number = transaction.insert_row(&self.table, &row)?;
+                    if let Some(output) = &insert.returning {
+                        self.number(&mut row, number)?;
+                        done.hand_out(output, row, given.params)?;
+                    }
                     1
                 }
                 OnConflict::Ignore => u64::from(transaction.insert_or_ignore(&self.table, &row)?),
@@ -110,7 +138,7 @@ impl FastPlan {
                     let mut stop = None;
                     let done = transaction.insert_or_update(&self.table, &row, &mut |there, new| {
                         let both = [&there[..], new].concat();
-                        let set = self.set(there, &both, sets, params);
+                        let set = self.set(there, &both, sets, given);
                         let checked = set.and_then(|()| self.check(&insert.checks, there));
                         checked.map_err(|why| stop_with(&mut stop, why))
                     });
@@ -119,30 +147,61 @@ impl FastPlan {
                 }
             };
         }
-        Ok(inserted)
+        Ok(done)
     }
 
-    fn update(&self, transaction: &mut Transaction, update: &Update, params: &[Datum]) -> Result<u64, Stop> {
-        let Update { search, sets, checks } = update;
-        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(0) };
-        let mut stop = None;
-        let done = transaction.update_row(&self.table, &key, &mut |row| {
+    /// Gives a row the number that it was put in with.
+    fn number(&self, row: &mut Row, number: Option<u64>) -> Result<(), Stop> {
+        let definition = self.table.definition();
+        let numbers_itself =
+            definition.primary_columns().first().is_some_and(|&key| definition.numbers_itself(key));
+        if let (Some(number), true) = (number, numbers_itself) {
+            let key = definition.primary_columns()[0];
+            let number = i64::try_from(number).ok().and_then(|number| self.put(key, Datum::I64(number)));
+            row[key] = number.ok_or(Stop::Planner)?;
+        }
+        Ok(())
+    }
+
+    fn update(&self, transaction: &mut Transaction, update: &Update, given: Given<'_>) -> Result<Done, Stop> {
+        let params = given.params;
+        let Update { search, sets, checks, returning } = update;
+        let mut done = Done::default();
+        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(done) };
+        let (mut stop, mut after) = (None, None);
+        let is_there = transaction.update_row(&self.table, &key, &mut |row| {
             let before = row.clone();
             let meant = self.meant(search, row, params);
-            let set = meant.and_then(|()| self.set(row, &before, sets, params));
+            let set = meant.and_then(|()| self.set(row, &before, sets, given));
             let checked = set.and_then(|()| self.check(checks, row));
+            after = returning.is_some().then(|| row.clone());
             checked.map_err(|why| stop_with(&mut stop, why))
         });
-        Ok(u64::from(taken(done, stop)?))
+        done.affected = u64::from(taken(is_there, stop)?);
+        if let (Some(output), Some(row)) = (returning, after) {
+            done.hand_out(output, row, params)?;
+        }
+        Ok(done)
     }
 
-    fn delete(&self, transaction: &mut Transaction, search: &Search, params: &[Datum]) -> Result<u64, Stop> {
-        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(0) };
-        if !search.rest.is_empty() {
-            let Some(row) = transaction.get_row(&self.table, &key)? else { return Ok(0) };
+    fn delete(
+        &self,
+        transaction: &mut Transaction,
+        search: &Search,
+        returning: Option<&Output>,
+        params: &[Datum],
+    ) -> Result<Done, Stop> {
+        let mut done = Done::default();
+        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(done) };
+        if !search.rest.is_empty() || returning.is_some() {
+            let Some(row) = transaction.get_row(&self.table, &key)? else { return Ok(done) };
             self.meant(search, &row, params)?;
+            if let Some(output) = returning {
+                done.hand_out(output, row, params)?;
+            }
         }
-        Ok(u64::from(transaction.delete_row(&self.table, &key)?))
+        done.affected = u64::from(transaction.delete_row(&self.table, &key)?);
+        Ok(done)
     }
 
     /// Whether it deletes a range of keys, which others who write in the range may put off.
@@ -234,11 +293,11 @@ impl FastPlan {
         &self,
         row: &mut Row,
         from: &[Datum],
-        sets: &[(usize, Expression)],
-        params: &[Datum],
+        sets: &[(usize, Assigned)],
+        given: Given<'_>,
     ) -> Result<(), Stop> {
         for (column, value) in sets {
-            let value = value.value(from, params).ok_or(Stop::Planner)?;
+            let value = value.value(from, given).ok_or(Stop::Planner)?;
             row[*column] = self.put(*column, value).ok_or(Stop::Planner)?;
         }
         Ok(())
