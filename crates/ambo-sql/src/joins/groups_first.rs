@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Column, DFSchema, DataFusionError, Result, tree_node::Transformed},
+    common::{Column, DFSchema, DFSchemaRef, DataFusionError, Result, tree_node::Transformed},
     logical_expr::{Aggregate, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
 use super::{
+    chosen::Chosen,
     estimate,
     lift::{is_plain, joined, lifted},
     parts::{Parts, place_of},
@@ -81,7 +82,7 @@ fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         if let Some(grouped) = split.grouped()? {
             return split.joined(join, grouped, groups, aggregate).map(Some);
         }
-        if hashed.is_none() && split.saves_texts(&groups, &join.schema)? {
+        if hashed.is_none() && split.saves_work(&groups, &join.schema)? {
             hashed = Some(split);
         }
     }
@@ -101,7 +102,7 @@ fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     };
     let Some(join) = lifted(join, &is_wanted)? else { return Ok(None) };
     match Split::new(&join, false, &groups, &asked)? {
-        Some(split) if split.saves_texts(&groups, &join.schema)? => {
+        Some(split) if split.saves_work(&groups, &join.schema)? => {
             let grouped = split.plan()?;
             split.joined(&join, grouped, groups, aggregate).map(Some)
         }
@@ -125,8 +126,11 @@ fn may_fail_for_others(expr: &Expr, joined: &DFSchema) -> bool {
 struct Split {
     side: Arc<LogicalPlan>,
     is_left: bool,
+    joined: DFSchemaRef,
     keys: Vec<Expr>,
     parts: Parts,
+    /// Whether the other side says what is aggregated.
+    chooses: bool,
     /// About which share of the groups finds rows of the other side.
     share: f64,
     /// About how many rows a group has.
@@ -137,25 +141,27 @@ impl Split {
     fn new(join: &Join, is_left: bool, groups: &[Expr], asked: &[Expr]) -> Result<Option<Self>> {
         let (side, other) = if is_left { (&join.left, &join.right) } else { (&join.right, &join.left) };
         let (keys, parts) = (Vec::new(), Parts::default());
-        let mut split = Self { side: side.clone(), is_left, keys, parts, share: 0.0, rows: 0.0 };
+        let (side, joined) = (side.clone(), join.schema.clone());
+        let mut split = Self { side, is_left, joined, keys, parts, chooses: false, share: 0.0, rows: 0.0 };
         for (left, right) in &join.on {
             match if is_left { left } else { right } {
                 Expr::Column(column) => split.add_key(column),
                 _ => return Ok(None),
             }
         }
-        split.share = estimate::rows(other) / estimate::combinations(side, &split.keys);
+        split.share = estimate::rows(other) / estimate::combinations(&split.side, &split.keys);
         if split.share < SHARE_LEAST {
             return Ok(None);
         }
         let columns = groups.iter().flat_map(Expr::column_refs);
+        let side = split.side.clone();
         columns.filter(|column| side.schema().has_column(column)).for_each(|column| split.add_key(column));
         for expr in asked {
             if split.add(expr)?.is_none() {
                 return Ok(None);
             }
         }
-        split.rows = estimate::rows(side) / estimate::combinations(side, &split.keys);
+        split.rows = estimate::rows(&split.side) / estimate::combinations(&split.side, &split.keys);
         Ok((split.rows >= ROWS_LEAST_HASHED).then_some(split))
     }
 
@@ -170,7 +176,7 @@ impl Split {
     fn add(&mut self, expr: &Expr) -> Result<Option<()>> {
         let schema = self.side.schema().clone();
         if !expr.column_refs().into_iter().all(|column| schema.has_column(column)) {
-            return Ok(None);
+            return self.add_chosen(expr);
         }
         if matches!(expr, Expr::AggregateFunction(function) if function.params.distinct) {
             expr.column_refs().into_iter().for_each(|column| self.add_key(column));
@@ -178,13 +184,22 @@ impl Split {
         self.parts.add(expr, &schema)
     }
 
+    fn add_chosen(&mut self, expr: &Expr) -> Result<Option<()>> {
+        if may_fail_for_others(expr, &self.joined) {
+            return Ok(None);
+        }
+        let Some(chosen) = Chosen::of(expr, self.side.schema()) else { return Ok(None) };
+        self.chooses = true;
+        self.parts.add_chosen(chosen, self.side.schema()).map(Some)
+    }
+
     /// The groups of the side.
     fn plan(&self) -> Result<LogicalPlan> {
         LogicalPlanBuilder::from(self.side.clone()).aggregate(self.keys.clone(), self.parts.first())?.build()
     }
 
-    /// Whether texts of the other side need not be hashed for each row if the side is grouped by what are no texts.
-    fn saves_texts(&self, groups: &[Expr], joined: &DFSchema) -> Result<bool> {
+    /// Whether texts of the other side need not be hashed, nor choices be made, for each row if the side is grouped by what are no texts.
+    fn saves_work(&self, groups: &[Expr], joined: &DFSchema) -> Result<bool> {
         let side = self.side.schema();
         let is_text =
             |expr: &Expr, schema: &DFSchema| Ok::<_, DataFusionError>(expr.get_type(schema)?.is_string());
@@ -192,6 +207,9 @@ impl Split {
             if is_text(key, side)? {
                 return Ok(false);
             }
+        }
+        if self.chooses {
+            return Ok(self.share >= SHARE_LEAST_HASHED);
         }
         for group in groups {
             let is_of_other = !group.column_refs().into_iter().all(|column| side.has_column(column));

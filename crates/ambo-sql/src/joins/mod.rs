@@ -1,5 +1,6 @@
 //! In which order joins are done, and what is done before them.
 
+mod chosen;
 mod estimate;
 mod graph;
 mod groups_first;

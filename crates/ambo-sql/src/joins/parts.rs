@@ -15,6 +15,7 @@ use datafusion::{
     },
 };
 
+use super::chosen::Chosen;
 use crate::numbers::{fitted_sum, sum};
 
 /// Sums of integers, of which none is too large.
@@ -29,11 +30,11 @@ pub(super) struct Parts {
     wholes: Vec<Whole>,
 }
 
-/// How an aggregate comes from the parts, which are counted.
+/// How an aggregate comes from the parts, of which some are counted, others are expressions of the second stage.
 enum Whole {
     Count(usize),
-    Sum(usize),
-    Extreme(usize, AggregateFunction),
+    Sum(Expr),
+    Extreme(Expr, AggregateFunction),
     Mean {
         sum: usize,
         count: usize,
@@ -68,11 +69,18 @@ impl Parts {
         let whole = match function.func.name() {
             _ if *distinct => Whole::Same(expr.clone()),
             "count" => Whole::Count(self.part(expr.clone())),
-            "sum" => match whole_number(arg, schema)? {
-                Some(arg) => Whole::Sum(self.part(filtered(sum(cast(arg, WIDE))))),
-                None => Whole::Sum(self.part(expr.clone())),
-            },
-            "min" | "max" => Whole::Extreme(self.part(expr.clone()), function.clone()),
+            "sum" => {
+                let part = match whole_number(arg, schema)? {
+                    Some(arg) => filtered(sum(cast(arg, WIDE))),
+                    None => expr.clone(),
+                };
+                let number = self.part(part);
+                Whole::Sum(Expr::Column(self.column_of(number)))
+            }
+            "min" | "max" => {
+                let number = self.part(expr.clone());
+                Whole::Extreme(Expr::Column(self.column_of(number)), function.clone())
+            }
             "avg"
                 if matches!(
                     arg.get_type(schema)?,
@@ -92,6 +100,26 @@ impl Parts {
         };
         self.wholes.push(whole);
         Ok(Some(()))
+    }
+
+    /// Adds an aggregate over rows of this schema that rows of others choose.
+    pub(super) fn add_chosen(&mut self, chosen: Chosen, schema: &DFSchema) -> Result<()> {
+        let function = chosen.function.clone();
+        let is_sum = function.func.name() == "sum";
+        let (choice, function) = chosen.of_parts(schema, |value| {
+            let aggregate = match whole_number(value, schema)?.filter(|_| is_sum) {
+                Some(value) => sum(cast(value, WIDE)),
+                None => {
+                    let params =
+                        AggregateFunctionParams { args: vec![value.clone()], ..function.params.clone() };
+                    Expr::AggregateFunction(AggregateFunction { params, ..function.clone() })
+                }
+            };
+            let number = self.part(aggregate.clone());
+            Ok((aggregate, Expr::Column(self.column_of(number))))
+        })?;
+        self.wholes.push(if is_sum { Whole::Sum(choice) } else { Whole::Extreme(choice, function) });
+        Ok(())
     }
 
     fn part(&mut self, expr: Expr) -> usize {
@@ -124,11 +152,12 @@ impl Parts {
             .wholes
             .iter()
             .map(|of| match of {
-                Whole::Count(number) | Whole::Sum(number) => vec![whole(sum(part(*number)))],
+                Whole::Count(number) => vec![whole(sum(part(*number)))],
+                Whole::Sum(of) => vec![whole(sum(of.clone()))],
                 Whole::Mean { sum: total, count } => vec![whole(sum(part(*total))), whole(sum(part(*count)))],
-                Whole::Extreme(number, function) => {
+                Whole::Extreme(of, function) => {
                     let params = AggregateFunctionParams {
-                        args: vec![part(*number)],
+                        args: vec![of.clone()],
                         filter: None,
                         ..function.params.clone()
                     };
