@@ -220,7 +220,8 @@ mod tests {
             writer.push_records(&layout, &good).unwrap();
             let error = writer.push_records(&layout, &records).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
-            assert!(ingest.checkpoint(b"2").is_err());
+            let error = ingest.checkpoint(b"2").err().unwrap().to_string();
+            assert!(error.contains("a writer of a load that failed"), "{error}");
             assert_eq!(ingest.token().unwrap(), b"1");
         }
         assert_eq!(t.len().unwrap(), 3);

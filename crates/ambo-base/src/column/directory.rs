@@ -486,7 +486,7 @@ mod tests {
         assert!(check_header(&header, 3, 5).is_err() && check_header(&header, 2, 4).is_err());
         let trailer = trailer(SEGMENT_END, 3, &bytes);
         assert_eq!(read_trailer(&trailer, SEGMENT_END, 3), Ok((bytes.len() as u32, crc32c(&bytes))));
-        assert!(read_trailer(&trailer, SEGMENT_END, 2).is_err());
+        assert_eq!(read_trailer(&trailer, SEGMENT_END, 2), Err("the end of another segment"));
         for at in 0..TRAILER_BYTES {
             let mut damaged = trailer;
             damaged[at] ^= 4;

@@ -142,17 +142,7 @@ fn opposites(test: &Test) -> Option<Vec<Test>> {
     let has_order = |value: &Value| !matches!(value, Value::Null | Value::F32(_) | Value::F64(_));
     let compare = |by, value: &Value| has_order(value).then(|| Test::Compare(by, value.clone()));
     Some(match test {
-        Test::Compare(by, value) => {
-            let opposite = match by {
-                Compare::Equal => Compare::NotEqual,
-                Compare::NotEqual => Compare::Equal,
-                Compare::Less => Compare::GreaterEqual,
-                Compare::LessEqual => Compare::Greater,
-                Compare::Greater => Compare::LessEqual,
-                Compare::GreaterEqual => Compare::Less,
-            };
-            vec![compare(opposite, value)?]
-        }
+        Test::Compare(by, value) => vec![compare(by.negated(), value)?],
         Test::Between(low, high) => vec![compare(Compare::Less, low)?, compare(Compare::Greater, high)?],
         Test::IsNotNull => Vec::new(),
         _ => return None,

@@ -39,6 +39,18 @@ impl Compare {
         }
     }
 
+    /// The comparison that is true of two values where this one is false.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterEqual,
+            Self::LessEqual => Self::Greater,
+            Self::Greater => Self::LessEqual,
+            Self::GreaterEqual => Self::Less,
+        }
+    }
+
     /// The comparison with its sides changed.
     pub fn turned(self) -> Self {
         match self {

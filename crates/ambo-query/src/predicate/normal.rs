@@ -187,7 +187,7 @@ impl<K: Fn(u8, usize) -> Option<Kind>> Maker<'_, K> {
                 Normal::Known(false)
             });
         };
-        let by_now = if is { by } else { negated(by) };
+        let by_now = if is { by } else { by.negated() };
         match (left, right) {
             (Operand::Column { relation, column }, Operand::Literal(value)) => {
                 self.with_constant(Place { relation: *relation, column: *column }, by_now, value)
@@ -260,18 +260,6 @@ fn invalid(what: String) -> Error {
 
 fn no_comparison(left: Type, right: Type) -> Error {
     invalid(format!("values of type {left} are not compared with those of type {right}"))
-}
-
-/// The comparison that is true where another is false.
-fn negated(by: Compare) -> Compare {
-    match by {
-        Compare::Equal => Compare::NotEqual,
-        Compare::NotEqual => Compare::Equal,
-        Compare::Less => Compare::GreaterEqual,
-        Compare::LessEqual => Compare::Greater,
-        Compare::Greater => Compare::LessEqual,
-        Compare::GreaterEqual => Compare::Less,
-    }
 }
 
 /// Whether there may be no result.
