@@ -1,11 +1,12 @@
 //! What answers at the port of Flight: gRPC and nothing else, in whose words refusals are said, too.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use axum::{
     Router,
     extract::{Request, State},
+    http::HeaderMap,
     middleware::{self, Next},
     response::Response,
 };
@@ -56,16 +57,69 @@ async fn safely(answer: impl Future<Output = Response>) -> Response {
     AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(lost)
 }
 
+/// How long a client waits for an answer, if it says so: up to eight digits and a unit, as gRPC has it.
+fn patience(headers: &HeaderMap) -> Option<Duration> {
+    let said = headers.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = said.split_at_checked(said.len().checked_sub(1)?)?;
+    let is_number = digits.len() <= 8 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let count: u64 = is_number.then(|| digits.parse().ok())??;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 60 * 60),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    })
+}
+
+/// An answer that comes before the client has given up. It is looked at the clock first: rows that end when it is late are not put in.
+async fn within(patience: Option<Duration>, answer: impl Future<Output = Response>) -> Response {
+    let Some(patience) = patience else { return answer.await };
+    tokio::select! {
+        biased;
+        () = tokio::time::sleep(patience) => refused(Status::deadline_exceeded("the client's deadline has passed")),
+        answered = answer => answered,
+    }
+}
+
 /// Looks at a request before it is answered.
 async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let asked = request.uri().path().rsplit('/').next().unwrap_or_default();
     // Names that somebody makes up would be as many lines.
     let method = METHODS.into_iter().find(|method| *method == asked).unwrap_or("other");
+    let patience = patience(request.headers());
     let answered = match guard::check(&app, &mut request).await {
-        Ok(()) => safely(next.run(request)).await,
+        Ok(()) => within(patience, safely(next.run(request))).await,
         Err(problem) => refused(status(problem)),
     };
     let code = Status::from_header_map(answered.headers()).map_or(0, |status| status.code() as i32);
     app.figures.called(method, code);
     answered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(said: &str) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert("grpc-timeout", axum::http::HeaderValue::from_bytes(said.as_bytes()).unwrap());
+        patience(&headers)
+    }
+
+    /// Keeps away: a deadline that is taken for a shorter one, and a panic at what is none.
+    #[test]
+    fn patience_is_read_as_it_is_said() {
+        assert_eq!(of("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
+        assert_eq!(of("2M"), Some(Duration::from_secs(120)));
+        assert_eq!(of("10S"), Some(Duration::from_secs(10)));
+        assert_eq!([of("1500m"), of("1500000u")], [Some(Duration::from_millis(1500)); 2]);
+        assert_eq!(of("7n"), Some(Duration::from_nanos(7)));
+        for none in ["", "S", "1", "123456789S", "+1S", "-1S", "1.5S", "1s", "1é"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+        assert_eq!(patience(&HeaderMap::new()), None);
+    }
 }

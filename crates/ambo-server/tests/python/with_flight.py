@@ -150,7 +150,7 @@ def broken(client):
     writer, _ = client.client.do_put(descriptor, schema, pyarrow.flight.FlightCallOptions(timeout=1))
     for nth in range(1000, 1100):
         writer.write_batch(pyarrow.record_batch([pyarrow.array([nth], pyarrow.int32())], schema=schema))
-    time.sleep(1.5)
+    time.sleep(2.5)
     fails(writer.close, "eadline")
     writer, reader = client.client.do_put(descriptor, schema, client.options)
     writer.write_batch(pyarrow.record_batch([pyarrow.array([2000], pyarrow.int32())], schema=schema))
