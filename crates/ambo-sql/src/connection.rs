@@ -328,7 +328,7 @@ impl Connection {
             && !is_own
             && is_plain
             && self.may_run_fast(fast)
-            && (self.session.zone == Zone::UTC || !fast.reads_clocks())
+            && (self.session.zone == Zone::UTC || !fast.reads_clocks(&params))
             && let Some(rows) = self.run_fast(fast, &params)?
         {
             return Ok(rows);

@@ -150,10 +150,12 @@ impl FastPlan {
         self.stamp.is_current(self.table.database())
     }
 
-    /// Whether what it does may depend on what clocks show somewhere.
-    pub(crate) fn reads_clocks(&self) -> bool {
-        let is_time = |column: &ambo::Column| matches!(column.kind, Type::Timestamp | Type::TimestampTz);
-        self.has_moments || self.table.definition().columns.iter().any(is_time)
+    /// Whether what it does may depend on what clocks show somewhere: where it comes to moments, in columns or parameters.
+    pub(crate) fn reads_clocks(&self, params: &[Datum]) -> bool {
+        let columns = &self.table.definition().columns;
+        self.has_moments
+            || columns.iter().any(|column| column.kind == Type::TimestampTz)
+            || params.iter().any(|param| matches!(param, Datum::TimestampTz(_)))
     }
 
     /// What a statement that writes hands out of its rows.

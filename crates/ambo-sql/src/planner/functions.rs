@@ -30,7 +30,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 181] = [
+const MEANINGS: [(&str, usize, &str); 187] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -46,6 +46,12 @@ const MEANINGS: [(&str, usize, &str); 181] = [
     ("unicode", 1, "ascii($1)"),
     ("space", 1, "repeat(' ', $1)"),
     ("locate", 2, "strpos($2, $1)"),
+    ("like_escape", 3, "$1 LIKE like_escape($2, $3)"),
+    ("ilike_escape", 3, "$1 ILIKE like_escape($2, $3)"),
+    ("not_like_escape", 3, "$1 NOT LIKE like_escape($2, $3)"),
+    ("not_ilike_escape", 3, "$1 NOT ILIKE like_escape($2, $3)"),
+    ("arg_max_null", 2, "struct_extract_at(arg_max({'value': $1}, $2), 1)"),
+    ("arg_min_null", 2, "struct_extract_at(arg_min({'value': $1}, $2), 1)"),
     ("regexp_matches", 2, "regexp_like($1, $2)"),
     ("date", 1, "CAST($1 AS DATE)"),
     ("to_date", 1, "CAST($1 AS DATE)"),
@@ -215,7 +221,9 @@ const MEANINGS: [(&str, usize, &str); 181] = [
 ];
 
 /// The aggregates in meanings.
-const AGGREGATES: [&str; 17] = [
+const AGGREGATES: [&str; 19] = [
+    "arg_max",
+    "arg_min",
     "sum",
     "var",
     "stddev",
@@ -429,7 +437,13 @@ fn said(name: &str, arguments: Vec<Expr>, function: Option<&Function>) -> Option
             .collect()
     });
     let mut meaning = PARSED.get(&(name, arguments.len()))?.clone();
-    let _ = meaning.walk_mut(&mut Meant { function, arguments });
+    let mut meant = Meant { function, arguments, has_aggregate: false };
+    let _ = meaning.walk_mut(&mut meant);
+    // What nothing takes would be passed over in silence.
+    let is_aggregate = function.is_some_and(|of| of.filter.is_some() || of.over.is_some());
+    if is_aggregate && !meant.has_aggregate {
+        return None;
+    }
     Some(Expr::Nested(Box::new(meaning)))
 }
 
@@ -483,6 +497,8 @@ struct Meant<'f> {
     /// None of an operator.
     function: Option<&'f Function>,
     arguments: Vec<Expr>,
+    /// Whether there is an aggregate in the meaning.
+    has_aggregate: bool,
 }
 
 impl VisitorMut for Meant<'_> {
@@ -501,6 +517,7 @@ impl VisitorMut for Meant<'_> {
                 if let Some(function) = self.function
                     && written(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) =>
             {
+                self.has_aggregate = true;
                 of.filter.clone_from(&function.filter);
                 of.over.clone_from(&function.over);
                 of.null_treatment.clone_from(&function.null_treatment);

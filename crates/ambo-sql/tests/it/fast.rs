@@ -205,6 +205,45 @@ fn what_is_written_is_returned_as_the_planner_does() {
     }
 }
 
+/// Keeps away: a moment that is stored, or compared, as if clocks everywhere showed UTC.
+#[test]
+fn short_cuts_know_other_zones() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    let tables = "set timezone = 'Asia/Tokyo'; create table t (id int primary key, at timestamp, day date)";
+    connection.script(tables).unwrap();
+    let there = |connection: &mut Connection, id: i32| {
+        rows(connection, &format!("select at, day from t where id = {id} and 1 = 1"), &[])
+    };
+    for text in [
+        "2024-01-01 00:00:00",
+        "2024-01-01 23:00:00+02",
+        "2024-01-01T20:00:00Z",
+        "2024-01-01",
+        "2024-06-01 1:00 Asia/Tokyo",
+    ] {
+        let given: [Datum; 2] = [text.into(), text.into()];
+        let fast = connection.execute("insert into t values (1, $1, $2)", given.to_vec());
+        let slow = "insert into t select 2, $1, $2";
+        let slow = connection.execute(slow, given.to_vec());
+        assert_eq!(fast.is_ok(), slow.is_ok(), "{text}");
+        assert_eq!(there(&mut connection, 1), there(&mut connection, 2), "{text}");
+        connection.script("delete from t where id = 1; delete from t where id = 2").unwrap();
+    }
+    let moment = Datum::TimestampTz(1_704_067_200_000_000);
+    connection.execute("insert into t values (1, $1, $1)", vec![moment.clone()]).unwrap();
+    connection.execute("insert into t values (2, now(), today())", ()).unwrap();
+    let shown = "select at::text, day::text, (select count(*) from t where at = now()::timestamp or id = 2) from t where id = 1";
+    assert_eq!(
+        rows(&mut connection, shown, &[]),
+        [["2024-01-01 09:00:00".into(), "2024-01-01".into(), Datum::I64(1)]]
+    );
+    assert_eq!(
+        rows(&mut connection, "select id from t where id = 1 and at = $1", &[moment]),
+        [[Datum::I32(1)]]
+    );
+}
+
 #[test]
 fn a_prepared_statement_follows_the_schema() {
     let db = Database::in_memory().unwrap();
