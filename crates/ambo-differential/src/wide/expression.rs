@@ -104,7 +104,7 @@ impl Generator<'_> {
             ),
             15 => format!("cast(json_object('k', {})->>'$.k' as bigint)", of(self, Kind::Int)),
             16 => format!("len({})", of(self, Kind::List)),
-            _ => format!("(-{})", of(self, Kind::Int)),
+            _ => format!("(- {})", of(self, Kind::Int)),
         }
     }
 
@@ -137,7 +137,7 @@ impl Generator<'_> {
             4 => format!("cast({} as decimal(12, 2))", of(self, Kind::Int)),
             5 => format!("cast({} as decimal(20, 1))", self.leaf(Kind::Decimal, columns)),
             6 => format!("coalesce({}, {})", of(self, Kind::Decimal), self.random.below(4)),
-            7 => format!("(-{})", of(self, Kind::Decimal)),
+            7 => format!("(- {})", of(self, Kind::Decimal)),
             _ => {
                 // DuckDB takes the digits behind the point away from what the result is united with.
                 let places = self.random.below(3);

@@ -240,6 +240,9 @@ impl<'r> Generator<'r> {
             false => String::new(),
         };
         let extreme = *self.random.of(&["min", "max"]);
+        if matches!(kind, Kind::Int | Kind::Decimal | Kind::Text | Kind::Date) && self.one_in(8) {
+            return self.chosen(kind, extreme, own);
+        }
         match (kind, self.random.below(6)) {
             (Kind::Int, 0) => format!("count(*){filter}"),
             (Kind::Int, 1 | 2) => {
@@ -275,6 +278,28 @@ impl<'r> Generator<'r> {
                 format!("({left} {} {than})", self.random.of(&["<", ">", "<>"]))
             }
             (kind, _) => format!("{extreme}({}){filter}", self.expression(kind, own, 1)),
+        }
+    }
+
+    /// An aggregate of columns that a condition, mostly of another table, chooses.
+    fn chosen(&mut self, kind: Kind, extreme: &str, own: &[Column]) -> String {
+        let by = self.pick(own);
+        let test = match self.one_in(2) {
+            true => format!("{} is null", by.name),
+            false => format!("{} = {}", by.name, self.leaf(by.kind, &[])),
+        };
+        let (then, sums) =
+            (self.leaf(kind, own), matches!(kind, Kind::Int | Kind::Decimal) && self.one_in(2));
+        let otherwise = match self.random.below(3) {
+            0 if sums => " else 0".to_owned(),
+            1 => format!(" when {} is not null then {}", self.pick(own).name, self.leaf(kind, own)),
+            _ => String::new(),
+        };
+        let case = format!("case when {test} then {then}{otherwise} end");
+        match (sums, kind) {
+            (true, Kind::Decimal) => format!("cast(sum({case}) as decimal(38, 4))"),
+            (true, _) => format!("cast(sum({case}) as bigint)"),
+            (false, _) => format!("{extreme}({case})"),
         }
     }
 

@@ -28,6 +28,7 @@ impl Generator<'_> {
                 let value = self.value_of(&column, of, &own);
                 format!("update t{table} set {} = {value} where {}", column.name, self.condition(&own, 2))
             }
+            6 if has_key && self.one_in(2) => self.by_key(table, &own, &settable),
             3 if has_key => self.upsert(table, &settable),
             4 if has_key && !settable.is_empty() => self.merge(table, &settable),
             5 => {
@@ -46,7 +47,8 @@ impl Generator<'_> {
                 let first = 200 + self.random.below(100_000);
                 let row = |of: &mut Self, key| of.schema.tables[table].row(of.random, key);
                 let (a, b) = (row(self, first), row(self, first + 1));
-                format!("insert into t{table} values {a}, {b}")
+                let returning = if self.one_in(2) { " returning k, h as height" } else { "" };
+                format!("insert into t{table} values {a}, {b}{returning}")
             }
         }
     }
@@ -62,6 +64,28 @@ impl Generator<'_> {
             Kind::Double if of == "real" => "cast(0.5 as real)".into(),
             Kind::Double => format!("cast(({value}) as double)"),
             kind => format!("cast(({value}) as {})", type_of(kind)),
+        }
+    }
+
+    /// A change of one row at most, which is returned.
+    fn by_key(&mut self, table: usize, own: &[Column], settable: &[(Column, &str)]) -> String {
+        let key = self.schema.tables[table].key.clone();
+        let value = |of: &mut Self, name: &str| match own
+            .iter()
+            .find(|column| column.name.ends_with(&format!(".{name}")))
+        {
+            Some(column) if name != "k" => of.leaf(column.kind, &[]),
+            _ => of.random.below(60).to_string(),
+        };
+        let is: Vec<_> = key.iter().map(|name| format!("{name} = {}", value(self, name))).collect();
+        let (is, returning) = (is.join(" and "), " returning g, h, k as number");
+        match settable.is_empty() || self.one_in(3) {
+            true => format!("delete from t{table} where {is}{returning}"),
+            false => {
+                let (column, of) = self.random.of(settable).clone();
+                let value = self.value_of(&column, of, own);
+                format!("update t{table} set {} = {value} where {is}{returning}", column.name)
+            }
         }
     }
 

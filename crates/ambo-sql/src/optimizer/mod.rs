@@ -65,6 +65,7 @@ mod window_limits;
 mod window_order;
 mod zero_keys;
 mod zeros;
+mod zoned_literals;
 
 use std::sync::Arc;
 
@@ -148,6 +149,7 @@ use window_limits::WindowLimits;
 use window_order::WindowOrder;
 use zero_keys::ZeroKeys;
 use zeros::{ZEROS, ZerosOfDistinct};
+use zoned_literals::WithZonedLiterals;
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -223,6 +225,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
                 rules.extend([Arc::new(WithWrongLiterals(rule)) as Rule, Arc::new(OrdersSimplified)]);
             }
             "common_sub_expression_eliminate" => {
+                let rule = Arc::new(WithZonedLiterals(rule));
                 rules.extend([Arc::new(SafeTermsFirst) as Rule, Arc::new(RepeatedWindows), rule])
             }
             "eliminate_cross_join" => {

@@ -80,10 +80,8 @@ impl VisitorMut for Naming {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         let name = match expr {
-            // Casts of literals are called by them alone, too; but those are how some numbers are written.
-            Expr::Cast { expr, data_type, .. } if !matches!(expr.as_ref(), Expr::Value(_)) => {
-                data_type.to_string()
-            }
+            Expr::Cast { data_type, .. } => data_type.to_string(),
+            Expr::TypedString(text) => text.data_type.to_string(),
             Expr::Subquery(query) => query.to_string(),
             // All of these have one name, too.
             Expr::Exists { .. } | Expr::InSubquery { .. } => expr.to_string(),

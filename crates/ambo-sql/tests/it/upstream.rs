@@ -28,7 +28,7 @@ const TABLES: [(&str, &str, &str); 6] = [
 ];
 
 /// The guard, a statement, and what is right: a line for each row.
-const FAULTS: [(&str, &str, &str); 28] = [
+const FAULTS: [(&str, &str, &str); 29] = [
     ("guards/lazy", "select id from ratios where y = 0 or x / y = 3 order by id", "2\n3\n4"),
     (
         "guards/lazy",
@@ -55,6 +55,11 @@ const FAULTS: [(&str, &str, &str); 28] = [
         "guards/literals",
         "select case when id > 100 then cast('x' as int) end from ratios where id = 1",
         "NULL",
+    ),
+    (
+        "zoned_literals",
+        "select max(a), max(b) from (select cast(x as timestamp) as a, cast(x as timestamptz) as b from (select '2024-01-01' as x from l) as s) as t",
+        "2024-01-01T00:00:00, 2024-01-01T00:00:00Z",
     ),
     ("guards/values", "select case when id > 100 then (select 1 / 0) end from ratios where id = 1", "NULL"),
     (
