@@ -17,7 +17,8 @@ use super::{
         ColumnBase, ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Segment, SegmentStore, SetColumn,
     },
     compaction::{Built, Compacted, Compaction, Workshop},
-    ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober},
+    lsm::LsmBase,
+    ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Lowest, Prober},
     root::Root,
 };
 
@@ -26,6 +27,8 @@ use super::{
 pub enum Base {
     /// One packed tree, in the file or in memory.
     BTree(TreeBase),
+    /// Packed trees that follow each other.
+    Lsm(LsmBase),
     /// Segments.
     Column(ColumnBase),
     /// Extents.
@@ -41,6 +44,10 @@ macro_rules! each {
         match $base {
             Base::BTree($of) => {
                 let $wrap = Base::BTree;
+                $what
+            }
+            Base::Lsm($of) => {
+                let $wrap = Base::Lsm;
                 $what
             }
             Base::Column($of) => {
@@ -70,6 +77,8 @@ pub struct Stores<'a> {
     pub pages: &'a Arc<PageStore>,
     /// Its segments.
     pub segments: &'a Arc<SegmentStore>,
+    /// Bytes that a part of storage `lsm` should have.
+    pub part_bytes: u64,
 }
 
 impl Stores<'_> {
@@ -102,6 +111,7 @@ impl Base {
     pub fn empty(storage: Storage, place: Stores<'_>, schema: Option<&Arc<ColumnSchema>>) -> Self {
         match storage {
             Storage::BTree | Storage::Memory => Self::BTree(TreeBase::default()),
+            Storage::Lsm => Self::Lsm(LsmBase::new(place.part_bytes, place.pages.page_size())),
             Storage::Column | Storage::Append => {
                 let schema = schema.expect("a table that is stored by column has columns").clone();
                 assert_eq!(schema.has_records(), storage.traits().records, "columns of this storage");
@@ -116,6 +126,7 @@ impl Base {
     pub fn is_of(&self, storage: Storage) -> bool {
         match self {
             Self::BTree(_) => matches!(storage, Storage::BTree | Storage::Memory),
+            Self::Lsm(_) => storage == Storage::Lsm,
             Self::Column(_) => storage == Storage::Column,
             Self::Append(_) => storage == Storage::Append,
             #[cfg(feature = "stub")]
@@ -178,7 +189,7 @@ impl BaseOps for Base {
         each!(self, base => base.columns())
     }
 
-    fn take_lowest(&mut self) -> Option<Arc<Tree>> {
+    fn take_lowest(&mut self) -> Option<Lowest> {
         each!(self, base => base.take_lowest())
     }
 

@@ -71,6 +71,8 @@ pub struct Compacted<B> {
     pub old_segments: Vec<Arc<Segment>>,
     /// What new pages are compressed with.
     pub dictionary: Option<(u32, Dictionary)>,
+    /// Whether this was a part of the work: it is asked for again until all is merged that was to be.
+    pub is_more: bool,
 }
 
 /// What is in the place of runs that were merged.
@@ -79,6 +81,13 @@ pub enum Made<B> {
     Run(Option<Arc<Tree>>),
     /// A base, in the place of the one before, too.
     Base(B),
+    /// The same, and what is left of the runs, newest first.
+    Slot {
+        /// The base.
+        base: B,
+        /// The runs, without what the base has of them.
+        runs: Vec<Arc<Tree>>,
+    },
 }
 
 /// A base of which no version knows yet.
@@ -105,12 +114,13 @@ impl<B> Compacted<B> {
     }
     /// The same, of another base.
     pub fn map<C>(self, base: impl FnOnce(B) -> C) -> Compacted<C> {
-        let Self { inputs, made, born, retired, new_segments, old_segments, dictionary } = self;
+        let Self { inputs, made, born, retired, new_segments, old_segments, dictionary, is_more } = self;
         let made = match made {
             Made::Run(run) => Made::Run(run),
             Made::Base(made) => Made::Base(base(made)),
+            Made::Slot { base: made, runs } => Made::Slot { base: base(made), runs },
         };
-        Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary }
+        Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary, is_more }
     }
 }
 

@@ -12,6 +12,7 @@ mod compaction;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub mod key_filter;
+pub mod lsm;
 pub mod merge;
 mod ops;
 pub mod root;
@@ -24,5 +25,5 @@ mod tests;
 
 pub use any::{Base, Stores};
 pub use compaction::{Built, Compacted, Compaction, CopyBlob, Made, Workshop};
-pub use ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober};
+pub use ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Lowest, Prober};
 pub use root::Root;

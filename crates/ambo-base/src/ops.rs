@@ -16,6 +16,7 @@ use super::{
     btree::{KeySum, RowStream, Tree, TreeCursor, TreeRecord},
     column::{ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Finder, RunCursor, Segment, SetColumn},
     compaction::{Built, Compacted, Compaction, Workshop},
+    lsm::{Parts, PartsCursor},
     root::Root,
 };
 
@@ -68,8 +69,8 @@ pub trait BaseOps: Sized + Clone {
         None
     }
 
-    /// Takes the lowest tree out, below which nothing is, to be walked leaf by leaf.
-    fn take_lowest(&mut self) -> Option<Arc<Tree>> {
+    /// Takes the trees out below which nothing is, to be walked leaf by leaf.
+    fn take_lowest(&mut self) -> Option<Lowest> {
         None
     }
 
@@ -217,8 +218,53 @@ impl BaseRecord<'_> {
 pub enum BaseCursor {
     /// Over a tree.
     Tree(TreeCursor),
+    /// Over parts of a last level.
+    Parts(PartsCursor),
     /// Over a run of segments.
     Columns(RunCursor),
+}
+
+/// Trees below which nothing is.
+#[derive(Clone)]
+pub enum Lowest {
+    /// One.
+    Tree(Arc<Tree>),
+    /// Those that follow each other.
+    Parts(Arc<Parts>),
+}
+
+impl Lowest {
+    /// The trees, in the order of their keys.
+    pub fn trees(&self) -> &[Arc<Tree>] {
+        match self {
+            Self::Tree(tree) => std::slice::from_ref(tree),
+            Self::Parts(parts) => parts.trees(),
+        }
+    }
+
+    /// How many entries there are.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Tree(tree) => tree.meta().rows,
+            Self::Parts(parts) => parts.rows(),
+        }
+    }
+
+    /// How many have smaller keys.
+    pub fn rank(&self, key: &[u8]) -> Result<u64> {
+        match self {
+            Self::Tree(tree) => tree.rank(key),
+            Self::Parts(parts) => parts.rank(key),
+        }
+    }
+
+    /// A cursor, on no entry yet; none where there are none.
+    pub fn cursor(&self) -> Option<PartsCursor> {
+        match self {
+            Self::Tree(tree) => Some(PartsCursor::alone(tree)),
+            Self::Parts(parts) => parts.cursor(),
+        }
+    }
 }
 
 /// Says of keys whether a base has them.
@@ -227,6 +273,8 @@ pub enum Prober<'b> {
     Nothing,
     /// By look-ups in a tree.
     Tree(&'b Tree),
+    /// By look-ups in parts.
+    Parts(&'b Parts),
     /// By a search that goes on from where the last one ended.
     Columns(Finder<'b>),
 }
@@ -237,6 +285,7 @@ impl Prober<'_> {
         Ok(match self {
             Self::Nothing => false,
             Self::Tree(tree) => tree.get(key)?.is_some(),
+            Self::Parts(parts) => parts.get(key)?.is_some(),
             Self::Columns(finder) => finder.find(key)?.is_some(),
         })
     }

@@ -4,6 +4,8 @@
 pub const TREE: u8 = 1;
 /// A segment of storage `column`, by its [`SegmentRow`](super::column::SegmentRow). The part is its id.
 pub const SEGMENT: u8 = 2;
+/// A part of storage `lsm`, as `lsm` describes it. The part is its place among the others.
+pub const PART: u8 = 3;
 /// The tree of the stub.
 #[cfg(feature = "stub")]
 pub const STUB: u8 = 255;

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use ambo_codec::record::Dictionary;
+use ambo_pages::page::PageRange;
 use ambo_types::{Result, record::Record};
 
 use super::{
@@ -33,16 +34,22 @@ pub fn due(runs: &[Arc<Tree>]) -> Option<Compaction> {
 
 /// The same where the main tree has so many pages.
 pub(super) fn due_above(runs: &[Arc<Tree>], main: u64) -> Option<Compaction> {
-    choose(&runs.iter().map(|run| run.meta().pages()).collect::<Vec<_>>(), main)
+    choose(&runs.iter().map(|run| run.meta().pages()).collect::<Vec<_>>(), main, u64::MAX)
 }
 
-fn choose(runs: &[u64], main: u64) -> Option<Compaction> {
+/// As [`due`], but what is made has at most so many pages unless runs are too many.
+pub(super) fn due_within(runs: &[Arc<Tree>], most: u64) -> Option<Compaction> {
+    choose(&runs.iter().map(|run| run.meta().pages()).collect::<Vec<_>>(), u64::MAX, most)
+}
+
+fn choose(runs: &[u64], main: u64, most: u64) -> Option<Compaction> {
     if runs.len() < RUNS_WANTED {
         return None;
     }
     let mut taken = runs[0];
     let mut count = 1;
-    while count < runs.len() && (runs[count] <= taken * GROWTH || runs.len() >= RUNS_MAX) {
+    let fits = |taken: u64, next: u64| next <= taken * GROWTH && taken + next <= most;
+    while count < runs.len() && (fits(taken, runs[count]) || runs.len() >= RUNS_MAX) {
         taken += runs[count];
         count += 1;
     }
@@ -155,6 +162,11 @@ pub(super) fn merge_trees(
 }
 
 impl MergedTrees {
+    /// The tree, the pages that are new, and those that it does not refer to.
+    pub(super) fn into_parts(self) -> (Option<Arc<Tree>>, Vec<PageRange>, Vec<PageRange>) {
+        (self.tree, self.merged.written, self.merged.freed)
+    }
+
     /// What was made of these runs.
     pub(super) fn into_compacted<B>(
         self,
@@ -169,6 +181,7 @@ impl MergedTrees {
             new_segments: Vec::new(),
             old_segments: Vec::new(),
             dictionary: self.dictionary,
+            is_more: false,
         }
     }
 }
@@ -212,12 +225,15 @@ mod tests {
     // Keeps away: rewriting a large tree for every small run, and ever more runs.
     #[test]
     fn merges_take_things_of_a_size() {
-        assert_eq!(choose(&[10, 10, 10], 0), None);
-        assert_eq!(choose(&[10, 10, 10, 10], 1000), Some(Compaction { runs: 4, whole: false }));
-        assert_eq!(choose(&[10, 10, 10, 100], 1000), Some(Compaction { runs: 3, whole: false }));
-        assert_eq!(choose(&[10, 10, 30, 100], 400), Some(Compaction { runs: 4, whole: true }));
-        assert_eq!(choose(&[10, 100, 1000, 10_000], 1 << 20), None);
-        assert_eq!(choose(&[1; 16], 1 << 20), Some(Compaction { runs: 16, whole: false }));
+        assert_eq!(choose(&[10, 10, 10], 0, u64::MAX), None);
+        assert_eq!(choose(&[10, 10, 10, 10], 1000, u64::MAX), Some(Compaction { runs: 4, whole: false }));
+        assert_eq!(choose(&[10, 10, 10, 100], 1000, u64::MAX), Some(Compaction { runs: 3, whole: false }));
+        assert_eq!(choose(&[10, 10, 30, 100], 400, u64::MAX), Some(Compaction { runs: 4, whole: true }));
+        assert_eq!(choose(&[10, 100, 1000, 10_000], 1 << 20, u64::MAX), None);
+        assert_eq!(choose(&[1; 16], 1 << 20, u64::MAX), Some(Compaction { runs: 16, whole: false }));
+        assert_eq!(choose(&[10, 10, 10, 10], u64::MAX, 35), Some(Compaction { runs: 3, whole: false }));
+        assert_eq!(choose(&[20, 20, 20, 20], u64::MAX, 35), None);
+        assert_eq!(choose(&[20; 16], u64::MAX, 35), Some(Compaction { runs: 16, whole: false }));
     }
 
     /// Keeps away: write amplification that grows faster than a logarithm, and reads of many runs, under endless flushes.
@@ -228,7 +244,7 @@ mod tests {
         for _ in 0..flushes {
             runs.insert(0, 100);
             written += 100;
-            while let Some(choice) = choose(&runs, main) {
+            while let Some(choice) = choose(&runs, main, u64::MAX) {
                 let mut merged: u64 = runs.drain(..choice.runs).sum();
                 if choice.whole {
                     merged += main;

@@ -46,7 +46,7 @@ impl World {
     /// A base of the live rows of a model.
     fn build(&self, storage: Storage, model: &Model) -> Base {
         let schema = Arc::new(ColumnSchema::new(&TableDefinition::key_value("t").storage(storage)).unwrap());
-        let place = Stores { pages: &self.store, segments: &self.segments };
+        let place = Stores { pages: &self.store, segments: &self.segments, part_bytes: 4 * 4096 };
         let workshop = Workshop {
             store: &self.store,
             build: BuildOptions::default(),
@@ -99,6 +99,7 @@ macro_rules! moves {
             match &mut self.cursor {
                 None => false,
                 Some(BaseCursor::Tree(cursor)) => cursor.$name($($key)?).unwrap(),
+                Some(BaseCursor::Parts(cursor)) => cursor.$name($($key)?).unwrap(),
                 Some(BaseCursor::Columns(cursor)) => cursor.$name($($key)?).unwrap(),
             }
         })*
@@ -111,6 +112,7 @@ impl SubjectCursor for Cursor<'_> {
     fn key(&self) -> Vec<u8> {
         match self.cursor.as_ref().expect("it stands on a row") {
             BaseCursor::Tree(cursor) => cursor.key().to_vec(),
+            BaseCursor::Parts(cursor) => cursor.key().to_vec(),
             BaseCursor::Columns(cursor) => cursor.key().to_vec(),
         }
     }
@@ -118,6 +120,7 @@ impl SubjectCursor for Cursor<'_> {
     fn value(&self) -> Value {
         let record = match self.cursor.as_ref().expect("it stands on a row") {
             BaseCursor::Tree(cursor) => cursor.record(),
+            BaseCursor::Parts(cursor) => cursor.record(),
             BaseCursor::Columns(cursor) => cursor.record(),
         };
         Some(self.of.whole(record).unwrap())

@@ -257,8 +257,8 @@ AMBO_API ambo_status ambo_definition_column(
     ambo_definition *definition, const char *column, const char *kind, uint32_t flags, ambo_error **error);
 /* Adds a column to the primary key, which is the order of the table. */
 AMBO_API ambo_status ambo_definition_key(ambo_definition *definition, const char *column, ambo_error **error);
-/* Sets an option: storage ("btree", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"), key_compression (a
- * codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment. */
+/* Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
+ * key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment. */
 AMBO_API ambo_status ambo_definition_set(ambo_definition *definition, const char *option, const char *value, ambo_error **error);
 /* Frees a definition. */
 AMBO_API void ambo_definition_free(ambo_definition **definition);

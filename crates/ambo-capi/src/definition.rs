@@ -185,8 +185,8 @@ pub unsafe extern "C" fn ambo_definition_key(
     })
 }
 
-/// Sets an option: storage ("btree", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"), key_compression (a
-/// codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment.
+/// Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
+/// key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_definition_set(
     definition: *mut Definition,

@@ -11,6 +11,8 @@ use crate::failure::{Failure, Result};
 pub enum StorageName {
     /// Row by row in packed B+trees
     Btree,
+    /// As btree, merged a few parts at a time: for tables far larger than memory
+    Lsm,
     /// Column by column in segments; what was written last is kept as rows
     Column,
     /// Record by record in extents: facts that are appended and not updated
@@ -23,6 +25,7 @@ impl From<StorageName> for Storage {
     fn from(name: StorageName) -> Self {
         match name {
             StorageName::Btree => Self::BTree,
+            StorageName::Lsm => Self::Lsm,
             StorageName::Column => Self::Column,
             StorageName::Append => Self::Append,
             StorageName::Memory => Self::Memory,
@@ -88,6 +91,7 @@ mod tests {
         };
         for (name, storage) in [
             ("btree", Storage::BTree),
+            ("lsm", Storage::Lsm),
             ("column", Storage::Column),
             ("append", Storage::Append),
             ("memory", Storage::Memory),

@@ -63,7 +63,8 @@ impl Session {
     fn open(&mut self) -> Result<(), Error> {
         let mut options = Options::new().sync(Sync::Off);
         if self.between == Between::Compact {
-            options = options.page_size(4 << 10).memtable_bytes(1 << 20).cache_bytes(1 << 20);
+            options =
+                options.page_size(4 << 10).part_bytes(4 << 10).memtable_bytes(1 << 20).cache_bytes(1 << 20);
         }
         let sql = SqlOptions::new()
             .threads(self.threads)
@@ -218,6 +219,11 @@ fn over_append_opened_again() {
 #[test]
 fn over_append_with_little_room() {
     run_all(Storage::Append, Between::Compact, 1);
+}
+
+#[test]
+fn over_lsm_with_little_room() {
+    run_all(Storage::Lsm, Between::Compact, 2);
 }
 
 #[test]

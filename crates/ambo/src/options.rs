@@ -81,6 +81,12 @@ impl Options {
         self
     }
 
+    /// Bytes of a part of a table of storage `lsm`, at least 4 KiB; 64 MiB if nothing is said. Eight parts are merged at a time.
+    pub fn part_bytes(mut self, bytes: u64) -> Self {
+        self.settings.part_bytes = bytes;
+        self
+    }
+
     /// The key of an encrypted database, wherever it comes from. A database that is created with a key is encrypted: pages, segments, the
     /// log and backups, by AES-256-GCM. One that is there already is encrypted by being [restored](Options::restore) with a key.
     ///

@@ -10,7 +10,8 @@ use ambo_types::{Error, Result, TableDefinition};
 
 use super::{CheckOptions, KeySum, RowStream, Tree, TreeCompression, TreeCopy, TreeMeta, TreeProblem};
 use crate::{
-    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Made, Prober, Root, Workshop,
+    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Lowest, Made, Prober, Root,
+    Workshop,
     column::{CursorRows, SetColumn},
     root::TREE,
     runs::{due_above, merge_trees},
@@ -20,6 +21,14 @@ use crate::{
 pub const DICTIONARY_BYTES: usize = 16 << 10;
 /// Fewer bytes of values are not worth a dictionary.
 pub const TRAINING_BYTES_MIN: u64 = 8 * DICTIONARY_BYTES as u64;
+
+/// Whether leaves of a tree are not compressed as a definition says.
+pub(crate) fn is_outdated(tree: &Tree, definition: &TableDefinition) -> bool {
+    let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
+    // A small tree may be without the dictionary that is wanted.
+    let trained = dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
+    mixed || !trained || keys != definition.key_compression || records != definition.record_compression
+}
 
 /// See the module. Without a tree it is empty.
 #[derive(Clone, Default)]
@@ -67,8 +76,8 @@ impl BaseOps for TreeBase {
         self.main.as_slice()
     }
 
-    fn take_lowest(&mut self) -> Option<Arc<Tree>> {
-        self.main.take()
+    fn take_lowest(&mut self) -> Option<Lowest> {
+        self.main.take().map(Lowest::Tree)
     }
 
     fn adopted(&self, tree: &Arc<Tree>) -> Option<Self> {
@@ -156,16 +165,7 @@ impl BaseOps for TreeBase {
     }
 
     fn is_outdated(&self, runs: &[Arc<Tree>], definition: &TableDefinition) -> bool {
-        runs.iter().chain(&self.main).any(|tree| {
-            let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
-            // A small tree may be without the dictionary that is wanted.
-            let trained =
-                dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
-            mixed
-                || !trained
-                || keys != definition.key_compression
-                || records != definition.record_compression
-        })
+        runs.iter().chain(&self.main).any(|tree| is_outdated(tree, definition))
     }
 
     fn build(&self, rows: &mut dyn RowStream, workshop: &Workshop<'_>) -> Result<Built<Self>> {

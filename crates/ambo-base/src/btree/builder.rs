@@ -227,6 +227,11 @@ impl TreeBuilder {
         self.meta.rows
     }
 
+    /// Pages of leaves that are written.
+    pub fn leaf_pages(&self) -> u64 {
+        self.meta.leaf_pages
+    }
+
     /// The key of the last entry, unless the last leaf was adopted.
     pub fn last_key(&self) -> Option<&[u8]> {
         self.current.last_key().or(match &self.floor {

@@ -43,6 +43,11 @@ impl<'a> TreeCopy<'a> {
         builder.push(key, Record { kind: RecordKind::Blob, bytes: &copied.encode() })
     }
 
+    /// Pages of leaves that are full.
+    pub fn leaf_pages(&self) -> u64 {
+        self.builder.as_ref().map_or(0, TreeBuilder::leaf_pages)
+    }
+
     /// The tree, and all pages that it has.
     pub fn finish(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         let builder = self.builder.take().expect("it is finished once");

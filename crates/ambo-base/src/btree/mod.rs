@@ -27,6 +27,7 @@ mod packed;
 mod part;
 mod prefetch;
 mod space;
+mod split;
 mod stretch;
 mod sum;
 mod tree;
@@ -40,6 +41,7 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use base::is_outdated;
 pub use base::{DICTIONARY_BYTES, TRAINING_BYTES_MIN, TreeBase};
 pub use builder::{BuildOptions, RowStream, TreeBuilder};
 pub use check::{CheckOptions, TreeProblem, TreeReport};
@@ -49,6 +51,7 @@ pub use merge::{MergeOptions, Merged, merge};
 pub use meta::{TreeCompression, TreeMeta};
 pub use packed::RecordCompression;
 pub use space::TreeSpace;
+pub use split::{Split, split};
 pub use sum::KeySum;
 pub use tree::{Tree, TreeRecord};
 

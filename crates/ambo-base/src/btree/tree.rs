@@ -29,7 +29,7 @@ pub struct Tree {
     meta: TreeMeta,
     root: HotSlot,
     /// Denies most keys that are not there; runs have one.
-    filter: Option<KeyFilter>,
+    filter: Option<Arc<KeyFilter>>,
 }
 
 impl Tree {
@@ -41,7 +41,13 @@ impl Tree {
     /// As [`Tree::open`], with a filter that has all its keys.
     pub fn open_filtered(store: Arc<PageStore>, meta: TreeMeta, filter: Option<KeyFilter>) -> Arc<Self> {
         assert_eq!(meta.root.is_null(), meta.height == 0, "a tree with levels has a root");
-        Arc::new(Self { store, meta, root: HotSlot::new(), filter })
+        Arc::new(Self { store, meta, root: HotSlot::new(), filter: filter.map(Arc::new) })
+    }
+
+    /// A tree of the same store that has no keys but some of this one's, whose filter does for it.
+    pub fn rest(&self, meta: TreeMeta) -> Arc<Self> {
+        debug_assert!(meta.rows <= self.meta.rows, "some of its keys");
+        Arc::new(Self { store: self.store.clone(), meta, root: HotSlot::new(), filter: self.filter.clone() })
     }
 
     /// The tree's description.

@@ -65,7 +65,16 @@ impl ColumnBase {
         let Exchanged { retired: deleted, new_segments, old_segments } = exchanged(&self.0, &new);
         retired.extend(deleted);
         let (inputs, made) = (runs.to_vec(), Made::Base(Self::new(new)));
-        Ok(Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary: None })
+        Ok(Compacted {
+            inputs,
+            made,
+            born,
+            retired,
+            new_segments,
+            old_segments,
+            dictionary: None,
+            is_more: false,
+        })
     }
 }
 

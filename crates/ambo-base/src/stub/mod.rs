@@ -7,7 +7,8 @@ use ambo_pages::page::{PageRange, PageStore};
 use ambo_types::{Result, TableDefinition};
 
 use super::{
-    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Prober, Root, Workshop,
+    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Lowest, Prober, Root,
+    Workshop,
     btree::{KeySum, RowStream, Tree, TreeBase},
     column::{CursorRows, SetColumn},
     root::{STUB, TREE},
@@ -46,7 +47,7 @@ impl BaseOps for StubBase {
         self.0.trees()
     }
 
-    fn take_lowest(&mut self) -> Option<Arc<Tree>> {
+    fn take_lowest(&mut self) -> Option<Lowest> {
         self.0.take_lowest()
     }
 

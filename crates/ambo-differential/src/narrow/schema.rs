@@ -42,7 +42,7 @@ pub struct Schema {
 impl Schema {
     pub fn new(random: &mut Random) -> Self {
         let table = |nth: u64, random: &mut Random| {
-            let storage = ["btree", "column", "column", "memory", APPEND][random.below(5) as usize];
+            let storage = ["btree", "lsm", "column", "column", "memory", APPEND][random.below(6) as usize];
             let mut indexes = Vec::new();
             for column in ["a", "b", "s", "t"] {
                 let using = match random.below(8) {

@@ -116,7 +116,7 @@ impl Schema {
 }
 
 fn table(nth: u64, random: &mut Random) -> Table {
-    let storage = *random.of(&["btree", "column", "column", "memory", APPEND]);
+    let storage = *random.of(&["btree", "lsm", "column", "column", "memory", APPEND]);
     let chosen =
         |random: &mut Random| -> Vec<_> { OPTIONAL.iter().filter(|_| random.below(5) < 2).collect() };
     let optional = chosen(random);

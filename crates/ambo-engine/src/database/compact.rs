@@ -106,12 +106,17 @@ impl Engine {
     /// `merging_segments` and `merging`.
     pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
         debug_assert!(self.merging.is_locked());
-        let version = self.versions.load_full();
-        let Ok(table) = version.table(id) else { return Ok(()) };
-        if table.is_held && table.runs.is_empty() {
-            return Ok(());
+        loop {
+            let version = self.versions.load_full();
+            let Ok(table) = version.table(id) else { return Ok(()) };
+            if table.is_held && table.runs.is_empty() {
+                return Ok(());
+            }
+            let rewrite = Rewrite { relocate_from, all: false };
+            if !self.compact_table(&version, table, table.all_runs(true), rewrite)? {
+                return Ok(());
+            }
         }
-        self.compact_table(&version, table, table.all_runs(true), Rewrite { relocate_from, all: false })
     }
 
     /// Writes all of a table anew that is not compressed as its definition says.
@@ -122,7 +127,8 @@ impl Engine {
         if table.is_held || !table.base.is_outdated(&table.runs, definition) {
             return Ok(());
         }
-        self.compact_table(&version, table, table.all_runs(true), Rewrite { relocate_from: None, all: true })
+        let rewrite = Rewrite { relocate_from: None, all: true };
+        self.compact_table(&version, table, table.all_runs(true), rewrite).map(drop)
     }
 
     /// Merges all runs of a table, into what is compacted if the base takes them. The caller holds `merging`.
@@ -132,7 +138,7 @@ impl Engine {
         if table.runs.is_empty() {
             return Ok(());
         }
-        self.compact_table(&version, table, table.all_runs(false), Rewrite::default())
+        self.compact_table(&version, table, table.all_runs(false), Rewrite::default()).map(drop)
     }
 
     /// Waits for merges, or merges itself, as long as a table has so many runs that reads would suffer: merging has to keep up with
@@ -157,7 +163,7 @@ impl Engine {
         let Some(table) = version.tables.get(&id).filter(|table| table.runs.len() >= RUNS_LIMIT) else {
             return Ok(());
         };
-        self.compact_table(&version, table, table.all_runs(false), Rewrite::default())
+        self.compact_table(&version, table, table.all_runs(false), Rewrite::default()).map(drop)
     }
 
     /// Merges what is due. Returns whether anything was.
@@ -186,18 +192,21 @@ impl Engine {
         Ok(any)
     }
 
-    /// Merges what was chosen of this very version of a table: newer runs may have come, none may have gone. The caller holds `merging`.
+    /// Merges what was chosen of this very version of a table, or some of it: newer runs may have come, none may have gone. Returns whether
+    /// more of the same is to be done. The caller holds `merging`.
     fn compact_table(
         &self,
         version: &DatabaseVersion,
         table: &TableVersion,
         compaction: Compaction,
         rewrite: Rewrite,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         debug_assert!(self.merging.is_locked());
         let compacted =
             self.in_workshop(version, table, rewrite, |workshop| table.compact_runs(compaction, workshop))?;
-        compacted.map_or(Ok(()), |compacted| self.install_compacted(table, compacted, rewrite))
+        let Some(compacted) = compacted else { return Ok(false) };
+        let is_more = compacted.is_more;
+        self.install_compacted(table, compacted, rewrite).map(|()| is_more)
     }
 
     /// Merges parts of the base of a table as they are due, beside loads and compacting. Returns whether some were. The caller holds
@@ -265,7 +274,7 @@ impl Engine {
         rewrite: Rewrite,
     ) -> Result<()> {
         let (id, store) = (table.shared.id, &table.shared.store);
-        let Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary } = compacted;
+        let Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary, .. } = compacted;
         debug_assert!(self.merging.is_locked(), "nobody else merges");
         debug_assert!(
             inputs.iter().all(|input| table.runs.iter().any(|run| Arc::ptr_eq(run, input))),

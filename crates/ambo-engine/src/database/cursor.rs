@@ -102,6 +102,14 @@ impl Layer {
                 Seek::Le(key) => tree.seek_le(key),
                 Seek::Lt(key) => tree.seek_lt(key),
             },
+            Self::Base(BaseCursor::Parts(parts)) => match to {
+                Seek::First => parts.seek_first(),
+                Seek::Last => parts.seek_last(),
+                Seek::Ge(key) => parts.seek_ge(key),
+                Seek::Gt(key) => parts.seek_gt(key),
+                Seek::Le(key) => parts.seek_le(key),
+                Seek::Lt(key) => parts.seek_lt(key),
+            },
             Self::Base(BaseCursor::Columns(run)) => match to {
                 Seek::First => run.seek_first(),
                 Seek::Last => run.seek_last(),
@@ -127,6 +135,8 @@ impl Layer {
             (Self::Memtable(memtable), false) => Ok(memtable.prev()),
             (Self::Base(BaseCursor::Tree(tree)), true) => tree.next(),
             (Self::Base(BaseCursor::Tree(tree)), false) => tree.prev(),
+            (Self::Base(BaseCursor::Parts(parts)), true) => parts.next(),
+            (Self::Base(BaseCursor::Parts(parts)), false) => parts.prev(),
             (Self::Base(BaseCursor::Columns(run)), true) => run.next(),
             (Self::Base(BaseCursor::Columns(run)), false) => run.prev(),
         }
@@ -161,6 +171,7 @@ impl Layer {
             Self::Own(own) => own.current().is_some(),
             Self::Memtable(memtable) => memtable.is_valid(),
             Self::Base(BaseCursor::Tree(tree)) => tree.is_valid(),
+            Self::Base(BaseCursor::Parts(parts)) => parts.is_valid(),
             Self::Base(BaseCursor::Columns(run)) => run.is_valid(),
         }
     }
@@ -170,6 +181,7 @@ impl Layer {
             Self::Own(own) => own.current().expect("the source is valid").0,
             Self::Memtable(memtable) => memtable.key(),
             Self::Base(BaseCursor::Tree(tree)) => tree.key(),
+            Self::Base(BaseCursor::Parts(parts)) => parts.key(),
             Self::Base(BaseCursor::Columns(run)) => run.key(),
         }
     }
@@ -180,6 +192,7 @@ impl Layer {
             Self::Own(own) => own.current().map(|(_, record)| record),
             Self::Memtable(memtable) => memtable.version_at(at).map(|version| version.record),
             Self::Base(BaseCursor::Tree(tree)) => Some(tree.record()),
+            Self::Base(BaseCursor::Parts(parts)) => Some(parts.record()),
             Self::Base(BaseCursor::Columns(run)) => Some(run.record()),
         }
     }

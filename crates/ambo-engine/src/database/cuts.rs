@@ -3,7 +3,7 @@
 //! Any keys would do: parts follow from the keys alone, so each key of the range is in one of them, whatever becomes of the table. Inner
 //! pages of trees and the upper levels of memtables say where rows are, and no row is read for it.
 
-use ambo_base::btree::Tree;
+use ambo_base::{Lowest, btree::Tree};
 use ambo_types::Result;
 
 use super::{count::newer_rows, walk::Layers};
@@ -30,8 +30,9 @@ pub(super) struct KeyBounds {
 pub(super) fn rows_about(layers: &Layers, range: &KeyBounds) -> Result<u64> {
     let mut rows = layers.own.as_ref().map_or(0, |own| own.len() as u64);
     if let Some(oldest) = &layers.oldest {
-        let (from, to) = positions(oldest, range)?;
-        rows += to - from;
+        let from = if range.lower.is_empty() { 0 } else { oldest.rank(&range.lower)? };
+        let to = range.upper.as_deref().map_or(Ok(oldest.rows()), |upper| oldest.rank(upper))?;
+        rows += to.saturating_sub(from);
     }
     Ok(rows + newer_rows(&layers.newer))
 }
@@ -47,7 +48,8 @@ pub(super) fn cuts(layers: &Layers, range: &KeyBounds, rows: u64, part: u64) -> 
         return Ok(Vec::new());
     }
     let mut chosen = Chosen { range, step: (part / SAMPLES).max(1), samples: Samples::default() };
-    for tree in layers.oldest.iter().chain(layers.newer.trees()) {
+    let oldest = layers.oldest.iter().flat_map(Lowest::trees);
+    for tree in oldest.chain(layers.newer.trees()) {
         chosen.add_tree(tree)?;
     }
     let memtables = std::iter::once(&layers.newer.active).chain(&layers.newer.frozen);

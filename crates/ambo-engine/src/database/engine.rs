@@ -222,7 +222,7 @@ impl Engine {
 
     /// Where its bases are.
     pub(super) fn place(&self) -> Stores<'_> {
-        Stores { pages: &self.store, segments: &self.segments }
+        Stores { pages: &self.store, segments: &self.segments, part_bytes: self.options.part_bytes }
     }
 
     /// An empty table.

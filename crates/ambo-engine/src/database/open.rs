@@ -311,7 +311,7 @@ impl Opening {
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {
-            let place = Stores { pages: &store, segments: &segments };
+            let place = Stores { pages: &store, segments: &segments, part_bytes: options.part_bytes };
             let table = open_table(&memtables, place, id, &version.catalog, superblock.timestamp)?;
             version.tables.insert(id, with_roots(table, roots.remove(id))?);
             note_numbered(&mut numbered, id, definition)?;
@@ -392,7 +392,8 @@ impl Opening {
                 }
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
-                let place = Stores { pages: &self.store, segments: &self.segments };
+                let part_bytes = self.options.part_bytes;
+                let place = Stores { pages: &self.store, segments: &self.segments, part_bytes };
                 let table = open_table(&self.memtables, place, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;

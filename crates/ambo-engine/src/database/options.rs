@@ -47,6 +47,8 @@ pub struct Options {
     pub read_only: bool,
     /// How long a commit or `lock` waits for another's row lock.
     pub lock_timeout: Duration,
+    /// Bytes that a part of the last level of storage `lsm` should have; merges take eight of them at a time.
+    pub part_bytes: u64,
     /// Whether what aggregates of segments came to is kept in memory for the next time that the same is asked.
     pub keep_partials: bool,
     /// Whether runs are merged in the background. Without, that waits for `compact`.
@@ -73,6 +75,7 @@ impl Default for Options {
             create: true,
             read_only: false,
             lock_timeout: Duration::from_secs(5),
+            part_bytes: 64 << 20,
             keep_partials: true,
             background_merge: true,
             background_threads: true,
@@ -84,6 +87,7 @@ impl Default for Options {
 const CACHE_BYTES_MIN: usize = 256 << 10;
 const MEMTABLE_BYTES_MIN: usize = 64 << 10;
 const LOG_SEGMENT_BYTES_MIN: u64 = 4 << 10;
+const PART_BYTES_MIN: u64 = 4 << 10;
 
 impl Options {
     /// Checks that the settings can work.
@@ -99,6 +103,7 @@ impl Options {
         }
         at_least("cache_bytes", self.cache_bytes as u64, CACHE_BYTES_MIN as u64)?;
         at_least("memtable_bytes", self.memtable_bytes as u64, MEMTABLE_BYTES_MIN as u64)?;
+        at_least("part_bytes", self.part_bytes, PART_BYTES_MIN)?;
         at_least("log_segment_bytes", self.log_segment_bytes, LOG_SEGMENT_BYTES_MIN)
     }
 }

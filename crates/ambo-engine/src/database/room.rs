@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use ambo_base::BaseOps;
 use ambo_pages::{log::Operation, sync::Ordering};
 use ambo_types::{Error, Result, id::TableId};
 
@@ -18,13 +19,16 @@ use super::{
 
 /// Pages that a checkpoint writes at most besides rows and a page for each table: catalog and list of free pages.
 const CATALOG_PAGES: u64 = 4;
+/// A page of the catalog has room for the roots of so many trees at least, unless their fences are long.
+const ROOTS_PER_PAGE: u64 = 8;
 /// Runs are merged before they have more than the so-many-th part of the room that is left.
 const RUNS_SHARE: u64 = 2;
 
 impl Engine {
     /// Has the log leave room for a checkpoint of a version.
     pub(super) fn keep_room(&self, version: &DatabaseVersion) {
-        let pages = version.tables.len() as u64 + CATALOG_PAGES;
+        let trees: usize = version.tables.values().map(|table| table.base.trees().len()).sum();
+        let pages = version.tables.len() as u64 + trees as u64 / ROOTS_PER_PAGE + CATALOG_PAGES;
         self.pipeline.keep_room(pages * self.store.page_size() as u64);
     }
 

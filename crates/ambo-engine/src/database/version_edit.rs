@@ -173,7 +173,7 @@ impl VersionEdit {
     /// After the version is there: scans forget runs that are compacted.
     pub(super) fn tell_scans_of_segments(&self, now: &DatabaseVersion) {
         for (id, edit) in &self.tables {
-            if let TableEdit::Compact { inputs, made: Made::Base(_) } = edit
+            if let TableEdit::Compact { inputs, made: Made::Base(_) | Made::Slot { .. } } = edit
                 && let Some(table) = now.tables.get(id)
             {
                 table.shared.fresh.compacted(inputs);
@@ -294,12 +294,19 @@ impl TableVersion {
         assert!(self.runs.len() == place || matches!(made, Made::Run(_)), "a base is older than all runs");
         match made {
             Made::Run(run) => run.iter().for_each(|run| self.put_run(place, run)),
-            Made::Base(base) => {
-                // Columns may have come and gone meanwhile.
-                let schema = self.shared.schema.as_ref();
-                self.base = schema.map_or_else(|| base.clone(), |schema| base.with_schema(schema));
+            Made::Base(base) => self.set_base(base),
+            Made::Slot { base, runs } => {
+                self.set_base(base);
+                // The oldest first: it may be the base by itself, if that has nothing else.
+                runs.iter().rev().for_each(|run| self.put_run(place, run));
             }
         }
+    }
+
+    fn set_base(&mut self, base: &Base) {
+        // Columns may have come and gone meanwhile.
+        let schema = self.shared.schema.as_ref();
+        self.base = schema.map_or_else(|| base.clone(), |schema| base.with_schema(schema));
     }
 
     /// Puts a run at this place among the others. What has nothing below is the base, if it can be as it is.

@@ -3,12 +3,9 @@
 //! A cursor merges its sources at each step, and puts each key together. Most rows are in one tree with nothing newer near them: between
 //! two newer rows the entries of a leaf are given one after the other, and their keys only if they are wanted.
 
-use std::{cell::Cell, ops::ControlFlow, sync::Arc};
+use std::{cell::Cell, ops::ControlFlow};
 
-use ambo_base::{
-    BaseOps,
-    btree::{Tree, TreeCursor},
-};
+use ambo_base::{BaseOps, Lowest, lsm::PartsCursor};
 use ambo_types::{Result, id::Timestamp, record::Record};
 
 use super::{
@@ -20,9 +17,9 @@ use crate::transaction::write_set::TableWrites;
 /// A table at a moment, its trees told apart: the oldest, and all that is newer.
 #[derive(Clone)]
 pub(super) struct Layers {
-    /// The lowest tree of the base, or the oldest run; none where memtables deleted ranges of its keys.
-    pub(super) oldest: Option<Arc<Tree>>,
-    /// Without the oldest tree, if there is one.
+    /// The trees of the base, or the oldest run; none where memtables deleted ranges of its keys.
+    pub(super) oldest: Option<Lowest>,
+    /// Without what is the oldest.
     pub(super) newer: TableVersion,
     /// What of `newer` is walked.
     cover: Cover,
@@ -38,8 +35,8 @@ impl Layers {
         if newer.has_ranges() {
             return Self { oldest: None, newer, cover: Cover::Live, own, at };
         }
-        let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop());
-        debug_assert!(newer.base.is_empty(), "a base of rows is one tree");
+        let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop().map(Lowest::Tree));
+        debug_assert!(newer.base.is_empty(), "a base of rows is trees");
         Self { oldest, newer, cover: Cover::AboveBase, own, at }
     }
 }
@@ -47,7 +44,7 @@ impl Layers {
 /// See the module.
 pub(super) struct Walk {
     /// On its next entry.
-    oldest: Option<TreeCursor>,
+    oldest: Option<PartsCursor>,
     /// On its next row, tombstones among them.
     newer: MergedCursor,
     upper: Option<Vec<u8>>,
@@ -66,7 +63,7 @@ pub(super) enum Walked {
 impl Walk {
     /// A walk from `lower` to below `upper`. Keys that it gives are empty unless `with_keys`, or known anyway.
     pub(super) fn new(layers: &Layers, lower: &[u8], upper: Option<&[u8]>, with_keys: bool) -> Result<Self> {
-        let mut oldest = layers.oldest.as_ref().map(Tree::cursor);
+        let mut oldest = layers.oldest.as_ref().and_then(Lowest::cursor);
         if let Some(oldest) = &mut oldest {
             oldest.seek_ge(lower)?;
         }

@@ -24,8 +24,8 @@ use crate::{
     support::{Random, assert_sound, open, rows, small_options},
 };
 
-const STORAGES: [Storage; 5] =
-    [Storage::BTree, Storage::Memory, Storage::Column, Storage::Append, Storage::Stub];
+const STORAGES: [Storage; 6] =
+    [Storage::BTree, Storage::Lsm, Storage::Memory, Storage::Column, Storage::Append, Storage::Stub];
 
 /// A table `(id i32, town text or NULL, size i64)`, and what goes into it.
 fn towns(engine: &Arc<Engine>, storage: Storage) -> (TableId, RowFormat) {

@@ -24,7 +24,7 @@ use crate::{
     support::{assert_sound, bytes, open, rows, small_options},
 };
 
-const FILES: [Storage; 3] = [Storage::BTree, Storage::Column, Storage::Stub];
+const FILES: [Storage; 4] = [Storage::BTree, Storage::Column, Storage::Lsm, Storage::Stub];
 
 /// `(k i64 key, v i64, name text)` with an index over `v`, and a second table beside it.
 fn create(engine: &Arc<Engine>, storage: Storage) -> (TableId, TableId, RowFormat) {

@@ -30,6 +30,15 @@ fn storage_changes_while_a_table_is_written_to() {
             Storage::BTree,
         ],
         &[Storage::Memory, Storage::BTree, Storage::Memory, Storage::Column],
+        &[
+            Storage::Lsm,
+            Storage::BTree,
+            Storage::Lsm,
+            Storage::Column,
+            Storage::Lsm,
+            Storage::Memory,
+            Storage::Lsm,
+        ],
         &[Storage::Stub, Storage::BTree, Storage::Stub, Storage::Column, Storage::Stub],
     ] {
         change_while_written_to(storages);

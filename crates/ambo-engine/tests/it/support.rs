@@ -52,6 +52,7 @@ pub fn small_options() -> Options {
         memtable_bytes: 64 << 10,
         log_segment_bytes: 8 << 10,
         page_size: 4096,
+        part_bytes: 8 << 10,
         lock_timeout: Duration::from_millis(1),
         background_threads: false,
         background_merge: false,

@@ -87,10 +87,10 @@ impl Load {
             Some(_) if mode == IngestMode::Append => {
                 return Err(Problem::request("\"storage\" is for tables that are made"));
             }
-            Some(name @ ("btree" | "column" | "memory")) => format!("STORAGE = {name}"),
+            Some(name @ ("btree" | "lsm" | "column" | "memory")) => format!("STORAGE = {name}"),
             Some(other) => {
                 return Err(Problem::request(format!(
-                    "there is no storage \"{other}\"; there are btree, column, memory"
+                    "there is no storage \"{other}\"; there are btree, lsm, column, memory"
                 )));
             }
         };

@@ -3,7 +3,7 @@
 //! | part | encoding |
 //! |---|---|
 //! | version | u8 = 2; 3 if a column has a logical type |
-//! | storage | u8: 1 `btree`, 2 `memory`, 3 `column`, 4 `append` |
+//! | storage | u8: 1 `btree`, 2 `memory`, 3 `column`, 4 `append`, 5 `lsm` |
 //! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes, 128 sort key |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |

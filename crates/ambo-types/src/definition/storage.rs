@@ -17,6 +17,8 @@ pub enum Storage {
     /// Immutable extents of records of one width, each a file, and sets of deleted rows: written behind each other, and read at a
     /// position by multiplication. What was written last is in packed B+trees until there is enough of it.
     Append = 4,
+    /// Packed B+trees, of which the oldest follow each other and are merged a few at a time: for tables that are far larger than memory.
+    Lsm = 5,
     /// What `btree` does, through a storage of its own. For tests.
     #[cfg(feature = "stub")]
     Stub = 255,
@@ -50,6 +52,7 @@ const BTREE: StorageTraits = StorageTraits {
 };
 const MEMORY: StorageTraits =
     StorageTraits { name: "memory", durable: false, of_indexes: Storage::Memory, ..BTREE };
+const LSM: StorageTraits = StorageTraits { name: "lsm", ..BTREE };
 const COLUMN: StorageTraits =
     StorageTraits { name: "column", by_column: true, bitmap_indexes: true, ..BTREE };
 const APPEND: StorageTraits = StorageTraits { name: "append", records: true, ..COLUMN };
@@ -59,11 +62,12 @@ const STUB: StorageTraits = StorageTraits { name: "stub", ..BTREE };
 
 impl Storage {
     /// All storages, in the order in which messages list them.
-    pub const ALL: &[Self] = &[Self::BTree, Self::Column, Self::Append, Self::Memory];
+    pub const ALL: &[Self] = &[Self::BTree, Self::Lsm, Self::Column, Self::Append, Self::Memory];
 
     /// The same, with those that are there for tests.
     pub const KNOWN: &[Self] = &[
         Self::BTree,
+        Self::Lsm,
         Self::Column,
         Self::Append,
         Self::Memory,
@@ -76,6 +80,7 @@ impl Storage {
     pub const fn traits(self) -> &'static StorageTraits {
         match self {
             Self::BTree => &BTREE,
+            Self::Lsm => &LSM,
             Self::Memory => &MEMORY,
             Self::Column => &COLUMN,
             Self::Append => &APPEND,

@@ -54,6 +54,12 @@ fn crashes_and_faults_of_another_storage() {
     run_all(Storage::Stub, Storage::Column, None, SEEDS / 3, "crashes_and_faults_of_another_storage");
 }
 
+/// Keeps away: the same where the last level is cut into parts, and what is above them is merged slot by slot.
+#[test]
+fn crashes_and_faults_of_slots() {
+    run_all(Storage::Lsm, Storage::Column, None, SEEDS / 2, "crashes_and_faults_of_slots");
+}
+
 /// Keeps away: the same where what is stored by column is extents of records.
 #[test]
 fn crashes_and_faults_of_extents() {
