@@ -258,6 +258,14 @@ impl Lowest {
         }
     }
 
+    /// The key at `position`, counted from zero.
+    pub fn nth(&self, position: u64) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Tree(tree) => tree.nth(position),
+            Self::Parts(parts) => parts.nth(position),
+        }
+    }
+
     /// A cursor, on no entry yet; none where there are none.
     pub fn cursor(&self) -> Option<PartsCursor> {
         match self {

@@ -83,6 +83,15 @@ impl Parts {
         Ok(self.before[part].saturating_add(self.trees[part].rank(key)?))
     }
 
+    /// The key at `position`, counted from zero.
+    pub fn nth(&self, position: u64) -> Result<Option<Vec<u8>>> {
+        if position >= self.rows {
+            return Ok(None);
+        }
+        let part = self.before.partition_point(|before| *before <= position) - 1;
+        self.trees[part].nth(position - self.before[part])
+    }
+
     /// The sum of the keys from `lower` on and below `upper`.
     pub(super) fn sum_keys(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
         let mut all = KeySum::default();

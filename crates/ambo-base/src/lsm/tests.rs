@@ -258,7 +258,11 @@ fn slots_keep_what_is_newest() {
         table.check();
         assert_eq!(table.rows(), model, "seed {seed}");
         let places = model.keys().enumerate().step_by(7);
-        places.for_each(|(place, key)| assert_eq!(table.base.rank(key).unwrap(), place as u64));
+        for (place, key) in places {
+            assert_eq!(table.base.rank(key).unwrap(), place as u64);
+            assert_eq!(table.base.parts.nth(place as u64).unwrap().as_ref(), Some(key));
+        }
+        assert_eq!(table.base.parts.nth(model.len() as u64).unwrap(), None);
     }
 }
 

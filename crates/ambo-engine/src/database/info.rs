@@ -127,8 +127,10 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
     let sum =
         |of: fn(&ambo_base::btree::TreeMeta) -> u64| table.trees().map(|tree| of(tree.meta())).sum::<u64>();
     let memtables = || table.memtables();
+    // Where it has many trees, a few leaves of each say as much.
+    let leaves_max = LEAVES_READ_MAX.div_ceil(table.base.trees().len().max(1) as u64);
     let space = table.trees().try_fold(TreeSpace::default(), |space, tree| {
-        Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
+        Ok::<_, Error>(space.plus(tree.space(leaves_max)?))
     })?;
     Ok(TableInfo {
         id,

@@ -1,5 +1,6 @@
 //! Rows from all over a table.
 
+use ambo_base::{BaseOps, Lowest};
 use ambo_types::{
     Result,
     id::{TableId, Timestamp},
@@ -40,11 +41,12 @@ impl Sample {
         let mut cursor = MergedCursor::new(table, None, at, Cover::Live);
         let mut sample = Self { stretches: Vec::new(), left_out: 0 };
         let length = if total <= wanted { total } else { wanted.div_ceil(STRETCHES) };
-        let compacted = table.trees().max_by_key(|tree| tree.meta().rows);
-        let compacted = compacted.filter(|tree| tree.meta().rows >= total / 2 && total > wanted);
-        let starts = match compacted {
-            Some(tree) => {
-                places(tree.meta().rows, length).map(|place| tree.nth(place)).collect::<Result<Vec<_>>>()?
+        let runs = table.runs.iter().cloned().map(Lowest::Tree);
+        let compacted = table.base.clone().take_lowest().into_iter().chain(runs).max_by_key(Lowest::rows);
+        let compacted = compacted.filter(|trees| trees.rows() >= total / 2 && total > wanted);
+        let starts = match &compacted {
+            Some(trees) => {
+                places(trees.rows(), length).map(|place| trees.nth(place)).collect::<Result<Vec<_>>>()?
             }
             None => Vec::new(),
         };
