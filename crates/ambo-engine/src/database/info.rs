@@ -129,9 +129,9 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
     let memtables = || table.memtables();
     // Where it has many trees, a few leaves of each say as much.
     let leaves_max = LEAVES_READ_MAX.div_ceil(table.base.trees().len().max(1) as u64);
-    let space = table.trees().try_fold(TreeSpace::default(), |space, tree| {
-        Ok::<_, Error>(space.plus(tree.space(leaves_max)?))
-    })?;
+    let space = table
+        .trees()
+        .try_fold(TreeSpace::default(), |space, tree| Ok::<_, Error>(space.plus(tree.space(leaves_max)?)))?;
     Ok(TableInfo {
         id,
         definition: definition.clone(),

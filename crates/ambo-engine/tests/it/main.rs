@@ -23,6 +23,7 @@ mod large_indexes;
 mod layers;
 mod loads;
 mod loads_beside_merges;
+mod lsm;
 mod memory;
 mod model;
 mod panics;
