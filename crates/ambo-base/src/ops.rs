@@ -211,10 +211,6 @@ impl BaseRecord<'_> {
 }
 
 /// A cursor over sorted rows of a base, or over a run.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few of them, and a step must not go through a pointer"
-)]
 pub enum BaseCursor {
     /// Over a tree.
     Tree(TreeCursor),

@@ -108,9 +108,8 @@ impl<'w> Job<'w> {
 
     /// Merges a slot. Returns of how many parts it is then.
     fn merge_slot(&mut self, slot: Slot, trains: bool) -> Result<usize> {
-        let inside = self.take_from_runs(&slot)?;
-        let (own, rest) = self.take_parts(&slot)?;
-        let inputs: Vec<_> = inside.iter().chain(&own).cloned().collect();
+        let mut inputs = self.take_from_runs(&slot)?;
+        let rest = self.take_parts(&slot, &mut inputs)?;
         if trains {
             self.train(&inputs)?;
         }
@@ -155,17 +154,20 @@ impl<'w> Job<'w> {
         Ok(inside)
     }
 
-    /// The parts of a slot, and what the last of them has behind it.
-    fn take_parts(&mut self, slot: &Slot) -> Result<(Vec<Arc<Tree>>, Option<Arc<Tree>>)> {
-        let mut own = self.parts.trees()[slot.parts.clone()].to_vec();
-        let Some((last, upper)) = own.last().cloned().zip(slot.upper.clone()) else { return Ok((own, None)) };
+    /// Adds the parts of a slot to what is merged. Returns what the last of them has behind it.
+    fn take_parts(&mut self, slot: &Slot, inputs: &mut Vec<Arc<Tree>>) -> Result<Option<Arc<Tree>>> {
+        inputs.extend_from_slice(&self.parts.trees()[slot.parts.clone()]);
+        let is_cut = !slot.parts.is_empty() && slot.upper.is_some();
+        let Some((last, upper)) = inputs.last().cloned().zip(slot.upper.clone()).filter(|_| is_cut) else {
+            return Ok(None);
+        };
         if last.rank(&upper)? == last.meta().rows {
-            return Ok((own, None));
+            return Ok(None);
         }
-        own.pop();
+        inputs.pop();
         let trees = self.split(&last, &[upper], &[0, 1])?;
-        own.extend(trees[0].clone());
-        Ok((own, trees[1].clone()))
+        inputs.extend(trees[0].clone());
+        Ok(trees[1].clone())
     }
 
     /// A tree as parts of about the size that they should have.

@@ -113,8 +113,9 @@ impl Parts {
 
     /// What a checkpoint has to say of them.
     pub(super) fn roots(&self) -> Vec<Root> {
-        let bytes = |(tree, fence): (&Arc<Tree>, &Box<[u8]>)| [&tree.meta().encode()[..], fence].concat();
-        let parts = self.trees.iter().zip(&self.fences).map(bytes);
+        let fences = self.fences.iter().map(AsRef::as_ref);
+        let bytes = |(tree, fence): (&Arc<Tree>, &[u8])| [&tree.meta().encode()[..], fence].concat();
+        let parts = self.trees.iter().zip(fences).map(bytes);
         parts.zip(0..).map(|(bytes, part)| Root { tag: PART, part, bytes }).collect()
     }
 
