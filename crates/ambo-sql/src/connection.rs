@@ -320,15 +320,8 @@ impl Connection {
         params.iter_mut().for_each(make_one_nan);
         self.interrupter.set_timeout(self.session.statement_timeout);
         self.begin_statement()?;
-        // What clocks of other zones show is known to the planner alone, and so are other databases, and tables that only a transaction
-        // has.
-        let is_own = matches!(&self.home.scope, Scope::Open(open) if open.transaction.has_own_definitions());
         let is_plain = self.is_plain();
-        if let Some(fast) = &known.fast
-            && !is_own
-            && is_plain
-            && self.may_run_fast(fast)
-            && (self.session.zone == Zone::UTC || !fast.reads_clocks(&params))
+        if let Some(fast) = self.fast(known, &params)
             && let Some(rows) = self.run_fast(fast, &params)?
         {
             return Ok(rows);
@@ -343,6 +336,18 @@ impl Connection {
             }
         }
         self.run_statement(known.statement.clone(), &params)
+    }
+
+    /// The way of a statement without the planner, if it is one for this session. What clocks of other zones show is known to the planner
+    /// alone, and so are other databases, and tables that only a transaction has.
+    pub(crate) fn fast<'k>(&self, known: &'k Known, params: &[Datum]) -> Option<&'k FastPlan> {
+        let is_own = matches!(&self.home.scope, Scope::Open(open) if open.transaction.has_own_definitions());
+        known.fast.as_ref().filter(|fast| {
+            !is_own
+                && self.is_plain()
+                && self.may_run_fast(fast)
+                && (self.session.zone == Zone::UTC || !fast.reads_clocks(params))
+        })
     }
 
     /// Whether the role may do what a statement does. What it may not is told by the planner.

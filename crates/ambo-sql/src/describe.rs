@@ -51,6 +51,17 @@ impl Connection {
     /// # Errors
     /// What is wrong with the statement, as far as that shows before it runs.
     pub fn describe(&mut self, statement: &PreparedStatement) -> Result<Description> {
+        let known = statement.known();
+        // Clients ask again and again. It is true as long as the plan is that was made for the schema.
+        let is_kept = known.is_current() && self.fast(known, &[]).is_some();
+        if let Some(described) = known.described.get().filter(|_| is_kept) {
+            return Ok(described.clone());
+        }
+        let described = self.describe_anew(statement)?;
+        Ok(if is_kept { known.described.get_or_init(|| described).clone() } else { described })
+    }
+
+    fn describe_anew(&mut self, statement: &PreparedStatement) -> Result<Description> {
         self.look_for_sources(statement.statement())?;
         let mut described = Description { schema: None, parameters: vec![None; statement.parameters()] };
         let Statement::Sql(tree) = statement.statement() else {

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     hash::BuildHasher,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use ambo::{Database, Datum};
@@ -11,7 +11,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast;
 
 use crate::{
-    Connection, Error, ErrorKind, Result, Rows,
+    Connection, Description, Error, ErrorKind, Result, Rows,
     convert::Params,
     fast::{FastPlan, recognise},
     kept::KeptPlan,
@@ -37,6 +37,8 @@ pub(crate) struct Known {
     pub fast: Option<FastPlan>,
     /// Its plan, if that is kept.
     pub kept: Option<KeptPlan>,
+    /// What it takes and returns, if it needs no planner and was asked for that.
+    pub described: OnceLock<Description>,
 }
 
 impl Known {
@@ -70,7 +72,7 @@ impl Known {
             Statement::Grant(_) | Statement::Role(_) => {}
         }
         let kept = KeptPlan::of(&statement);
-        Ok(Self { statement, parameters, names: Vec::new(), fast, kept })
+        Ok(Self { statement, parameters, names: Vec::new(), fast, kept, described: OnceLock::new() })
     }
 
     /// Whether what it does is right for the tables as they are now.
@@ -279,6 +281,10 @@ impl PreparedStatement {
             Statement::Sql(tree) => pg_catalog::columns_of(tree),
             _ => None,
         }
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
     }
 
     pub(crate) fn statement(&self) -> &Statement {

@@ -1,8 +1,8 @@
 //! Statements that need no planner give what the planner gives.
 
 use ambo::Datum;
-use ambo_sql::{Connection, Database, ErrorKind, Row};
-use arrow::datatypes::{FieldRef, SchemaRef};
+use ambo_sql::{Connection, Database, Description, ErrorKind, Row};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 
 use crate::common::{STORAGES, sound};
 
@@ -242,6 +242,47 @@ fn short_cuts_know_other_zones() {
         rows(&mut connection, "select id from t where id = 1 and at = $1", &[moment]),
         [[Datum::I32(1)]]
     );
+}
+
+/// Keeps away: a description that is kept beyond what it describes.
+#[test]
+fn descriptions_follow_the_schema() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    connection.script("create table t (id int primary key, n int)").unwrap();
+    let mut describe = |changes: &str| {
+        connection.script(changes).unwrap();
+        let mut of = |text: &str| {
+            // A text is kept when it comes again.
+            let all = [(); 3].map(|()| {
+                let prepared = connection.prepare(text).unwrap();
+                [(); 2].map(|()| connection.describe(&prepared).unwrap())
+            });
+            let first = &all[0][0];
+            let shown = |described: &Description| {
+                let fields = described.schema.as_ref().map(|schema| schema.fields().clone());
+                (fields, described.parameters.clone())
+            };
+            assert!(all.iter().flatten().all(|one| shown(one) == shown(first)), "{text}");
+            shown(first)
+        };
+        (of("select n from t where id = $1"), of("update t set n = $1 where id = 1 returning n"))
+    };
+    let ((fields, parameters), _) = describe("");
+    assert_eq!(fields.unwrap()[0].data_type(), &DataType::Int32);
+    assert_eq!(parameters, [Some(DataType::Int32)]);
+    let ((fields, _), (returned, parameters)) = describe("alter table t alter column n type text");
+    assert_eq!(
+        [fields, returned].map(|fields| fields.unwrap()[0].data_type().clone()),
+        [DataType::Utf8, DataType::Utf8]
+    );
+    assert_eq!(parameters, [Some(DataType::Utf8)]);
+    let ((fields, _), _) = describe("begin; alter table t alter column n type date using '2024-01-01'");
+    assert_eq!(fields.unwrap()[0].data_type(), &DataType::Date32);
+    let ((fields, _), _) = describe("rollback");
+    assert_eq!(fields.unwrap()[0].data_type(), &DataType::Utf8);
+    let ((fields, _), _) = describe("drop table t; create table t (id bigint primary key, n boolean)");
+    assert_eq!(fields.unwrap()[0].data_type(), &DataType::Boolean);
 }
 
 #[test]
