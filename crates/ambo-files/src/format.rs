@@ -26,6 +26,19 @@ pub enum Compression {
     Zstd,
 }
 
+/// What the rows of a file of JSON are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RowsOf {
+    /// Objects, whose members are columns.
+    Objects,
+    /// Objects, or, where the first value is none, values of a column `json`.
+    Either,
+    /// Values of a column of this name.
+    Values(String),
+    /// Features of GeoJSON. What is written has one column, which is JSON itself.
+    Features,
+}
+
 /// How a file is read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
@@ -47,6 +60,8 @@ pub struct Format {
     pub skips_bad: bool,
     /// Whether JSON is written as one list. Who reads looks at the file.
     pub is_list: bool,
+    /// What the values of a JSON file are to who reads it.
+    pub rows: RowsOf,
 }
 
 impl Format {
@@ -62,6 +77,7 @@ impl Format {
             nulls: vec![String::new()],
             skips_bad: false,
             is_list: false,
+            rows: RowsOf::Objects,
         }
     }
 
@@ -75,12 +91,17 @@ impl Format {
         };
         let form = match name.rsplit_once('.')?.1 {
             "csv" | "tsv" => Form::Csv,
-            "json" | "jsonl" | "ndjson" => Form::Json,
+            "json" | "jsonl" | "ndjson" | "geojson" | "geojsonl" => Form::Json,
             "parquet" | "pq" => Form::Parquet,
             _ => return None,
         };
         let delimiter = if name.ends_with(".tsv") { b'\t' } else { b',' };
-        Some(Self { delimiter, compression, ..Self::new(form) })
+        let of_name = Self { delimiter, compression, ..Self::new(form) };
+        Some(match name.rsplit_once('.')?.1 {
+            "geojson" => Self { rows: RowsOf::Features, is_list: true, ..of_name },
+            "geojsonl" => Self { rows: RowsOf::Features, ..of_name },
+            _ => of_name,
+        })
     }
 
     /// # Errors

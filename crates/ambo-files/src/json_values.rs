@@ -148,6 +148,21 @@ impl Values {
     }
 }
 
+/// The elements of a list, as they are written. REQUIRES: it is one.
+pub(crate) fn elements(list: &str) -> Vec<&str> {
+    let (mut place, mut found, mut from) = (Place::default(), Vec::new(), 1);
+    for (at, byte) in list.bytes().enumerate() {
+        let is_top = place.depth == 1 && !place.in_text;
+        place.step(byte);
+        if is_top && matches!(byte, b',' | b']') {
+            found.push(list[from..at].trim());
+            from = at + 1;
+        }
+    }
+    found.retain(|element| !element.is_empty());
+    found
+}
+
 /// Has `act` called with each value of a file of JSON and the line that it begins on, by which it is told what it is. What it says is
 /// wrong is told with the name of the file.
 ///

@@ -106,6 +106,8 @@ fn with_text(ty: &DataType) -> DataType {
     match ty {
         DataType::Null => DataType::Utf8,
         DataType::List(item) => DataType::List(of(item)),
+        // Of objects without members nothing is known.
+        DataType::Struct(fields) if fields.is_empty() => DataType::Utf8,
         // In an order that is the same each time.
         DataType::Struct(fields) => {
             let mut fields: Vec<_> = fields.iter().map(of).collect();

@@ -13,7 +13,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use crate::{Compression, CopyText, Error, Form, Format, Result, json_values};
+use crate::{Compression, CopyText, Error, Form, Format, Result, RowsOf, json_values, rewritten};
 
 /// An input that can be read from the beginning again.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Source {
     compression: Compression,
     /// Whether it begins as a Parquet file does.
     pub is_parquet: bool,
+    /// Members of objects that are texts of geometries.
+    pub geometries: Vec<String>,
 }
 
 /// How many bytes of the file have been read, seen from the outside.
@@ -37,6 +39,8 @@ pub(crate) type Input = Box<dyn Read + Send>;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
+/// The column of values that are no objects.
+const VALUES: &str = "json";
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl Source {
@@ -102,7 +106,14 @@ impl Source {
         } else {
             Compression::None
         };
-        Ok(Self { file, path, bytes, compression, is_parquet: magic == PARQUET_MAGIC })
+        Ok(Self {
+            file,
+            path,
+            bytes,
+            compression,
+            is_parquet: magic == PARQUET_MAGIC,
+            geometries: Vec::new(),
+        })
     }
 
     /// The same as it is read in a format.
@@ -110,7 +121,25 @@ impl Source {
     /// # Errors
     /// A file that cannot be read.
     pub fn in_format(self, format: &Format) -> Result<Self> {
-        if format.form == Form::Json { self.with_lines_of_json() } else { Ok(self) }
+        if format.form != Form::Json {
+            return Ok(self);
+        }
+        let source = self.with_lines_of_json()?;
+        let lines = || source.read(&Position::default());
+        let fail = |error: io::Error| Error::io(&source.path, &error);
+        let file = match &format.rows {
+            RowsOf::Objects => return Ok(source),
+            RowsOf::Either => match rewritten::begins_otherwise(lines()?).map_err(fail)? {
+                true => rewritten::wrapped(&source.path, lines()?, VALUES)?,
+                false => return Ok(source),
+            },
+            RowsOf::Values(name) => rewritten::wrapped(&source.path, lines()?, name)?,
+            RowsOf::Features => {
+                let (file, geometries) = rewritten::features(&source.path, lines()?, format.skips_bad)?;
+                return Ok(Self { geometries, ..Self::of_file(file, source.path.clone())? });
+            }
+        };
+        Self::of_file(file, source.path.clone())
     }
 
     /// The same with a value of JSON a line: what is a list, or is written over several lines, is kept as lines in a nameless file.

@@ -178,6 +178,16 @@ impl TextTable {
         Ok(Self { files, columns, schema })
     }
 
+    /// The columns that are texts of geometries in all files.
+    pub fn geometries(&self) -> Vec<&str> {
+        let is_of_all = |name: &&str| {
+            let mut files = self.files.iter();
+            files.all(|(source, ..)| source.geometries.iter().any(|known| known == name))
+        };
+        let names = self.columns.iter().map(|column| column.name.as_str());
+        names.filter(is_of_all).collect()
+    }
+
     /// The columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

@@ -23,7 +23,7 @@ use crate::{
     Error, ErrorKind, Result,
     databases::Attached,
     foreign_keys,
-    functions::add_functions,
+    functions::{BitOperators, add_functions},
     numbers::{WholeQuotients, WideBits},
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues, Truths},
@@ -237,6 +237,7 @@ impl Host {
             .with_runtime_env(self.runtime_env()?)
             .with_expr_planners(vec![
                 Arc::new(WholeQuotients),
+                Arc::new(BitOperators),
                 Arc::new(WideBits),
                 Arc::new(Truths),
                 Arc::new(EnumOperators),

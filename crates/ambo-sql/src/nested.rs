@@ -11,7 +11,7 @@ use arrow::{
 };
 
 use crate::{
-    logical::{UUID, is_enum, labels, uuid_texts},
+    logical::{UUID, bytes_texts, is_bytes, is_enum, labels, uuid_texts},
     times::time_texts,
 };
 
@@ -91,6 +91,7 @@ impl Writer {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
                 Self::Text(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
             }
+            ty if is_bytes(ty) => Self::Text(bytes_texts(&array)?),
             &UUID => Self::Text(uuid_texts(array.as_fixed_size_binary())),
             _ => match time_texts(&array, "UTC") {
                 Some(texts) => Self::Text(texts),
@@ -159,7 +160,7 @@ fn plain_texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
 }
 
 fn write_text(text: &str, into: &mut String) {
-    let is_special = |sign: char| "\"'(),:=[\\]{}".contains(sign);
+    let is_special = |sign: char| "\"'(),:=[]{}".contains(sign);
     let is_plain = !text.is_empty()
         && !text.starts_with(char::is_whitespace)
         && !text.ends_with(char::is_whitespace)

@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     convert::{FromRow, FromValue},
     engine::SqlEngine,
-    logical::{has_enum, plain, plain_type},
+    logical::{has_own, plain, plain_type},
     value::{self, Values},
     wait::Interrupter,
 };
@@ -194,7 +194,7 @@ fn has_types_of(batch: &RecordBatch, schema: &SchemaRef) -> bool {
 
 /// The schema with texts in the place of enums, which others do not know.
 pub(crate) fn plain_schema(schema: SchemaRef) -> SchemaRef {
-    if !schema.fields().iter().any(|field| has_enum(field.data_type())) {
+    if !schema.fields().iter().any(|field| has_own(field.data_type())) {
         return schema;
     }
     let of = |field: &FieldRef| Field::clone(field).with_data_type(plain_type(field.data_type()));
@@ -203,7 +203,7 @@ pub(crate) fn plain_schema(schema: SchemaRef) -> SchemaRef {
 }
 
 fn plain_batch(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    if !batch.schema_ref().fields().iter().any(|field| has_enum(field.data_type())) {
+    if !batch.schema_ref().fields().iter().any(|field| has_own(field.data_type())) {
         return Ok(batch);
     }
     let columns = batch.columns().iter().map(plain).collect::<std::result::Result<Vec<_>, _>>();

@@ -74,7 +74,8 @@ pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
         DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => Type::Utf8,
         DataType::Dictionary(_, values) => column_type(values)?,
         &UUID => return None,
-        DataType::BinaryView | DataType::LargeBinary | DataType::FixedSizeBinary(_) => Type::Binary,
+        ty if logical::is_bytes(ty) => return None,
+        DataType::FixedSizeBinary(_) => Type::Binary,
         DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
             Type::decimal(*precision, *scale).ok()?
         }
@@ -261,8 +262,9 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
         DataType::LargeUtf8 => Datum::Utf8(array.as_string::<i64>().value(row).to_owned()),
         DataType::Utf8View => Datum::Utf8(array.as_string_view().value(row).to_owned()),
         DataType::Binary => Datum::Binary(array.as_binary::<i32>().value(row).to_vec()),
-        DataType::LargeBinary => Datum::Binary(array.as_binary::<i64>().value(row).to_vec()),
-        DataType::BinaryView => Datum::Binary(array.as_binary_view().value(row).to_vec()),
+        ty if logical::is_bytes(ty) => {
+            Datum::Utf8(logical::bytes_texts(&array.slice(row, 1)).map_err(wrong)?.value(0).to_owned())
+        }
         &UUID => Datum::Utf8(logical::uuid_text(array.as_fixed_size_binary().value(row))),
         ty => match column_type(ty) {
             // The same value in a type that columns have.
@@ -417,7 +419,12 @@ pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) 
         }
         DataType::Null => arrow::array::new_null_array(ty, values.count()),
         other if logical::is_enum(other) => from_stored(&array(&DataType::UInt16, values)?, other)?,
-        other if is_nested(other) || *other == UUID || matches!(other, DataType::Interval(_)) => {
+        other
+            if is_nested(other)
+                || *other == UUID
+                || logical::is_bytes(other)
+                || matches!(other, DataType::Interval(_)) =>
+        {
             from_stored(&array(&DataType::Binary, values)?, other)?
         }
         other => return Err(Error::invalid(format!("values of type {other} are not made from rows"))),

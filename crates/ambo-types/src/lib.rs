@@ -20,6 +20,6 @@ pub use definition::{
 };
 pub use error::{Error, Result};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
-pub use logical::{Enum, Interval, Logical, Part};
+pub use logical::{Bits, Enum, Geometry, Interval, Logical, Part, Point, Shape};
 pub use names::{DEFAULT_SCHEMA, nearest, qualify};
 pub use options::TableOptions;

@@ -10,6 +10,8 @@
 //! | `json` | text | as it is written (RFC 8259) |
 //! | collated text | text | any text; the collation says how statements compare it |
 //! | enums | u16 | the place of its label |
+//! | `bit` | binary | bits in their order ([`Bits`]) |
+//! | `geometry` | binary | points and what they bound ([`Geometry`]) |
 //! | lists, arrays of one length, structs, maps | binary | [`nested`] |
 //!
 //! In a definition it is (`definition/format.rs`):
@@ -23,11 +25,14 @@
 //! | 7 | map | the type of its keys, that of its values |
 //! | 8 | enum | varint length plus 1 and UTF-8 name, 0 for none; varint count, at least 1; each: varint length and UTF-8 label |
 //! | 9 | collated text | varint length and UTF-8 name of the collation |
+//! | 10, 11 | `bit`, `geometry` | nothing |
 //!
 //! Within, 0 and a type (`ambo_codec::Type`) is one that has no logical type. `struct(a bigint, b uuid[])` is `06 02 01 "a" 00 05 01 "b" 04
 //! 01`, `enum('a', 'b')` is `08 00 02 01 "a" 01 "b"`.
 
+mod bits;
 mod enums;
+mod geometry;
 mod interval;
 mod json;
 pub mod nested;
@@ -39,7 +44,9 @@ use std::{
 
 use ambo_codec::{Type, ValueRef, varint};
 
+pub use bits::Bits;
 pub use enums::Enum;
+pub use geometry::{Geometry, Point, Shape};
 pub use interval::Interval;
 
 use crate::{
@@ -86,6 +93,10 @@ pub enum Logical {
     Map(Box<Part>, Box<Part>),
     /// One of some labels, in their order.
     Enum(Arc<Enum>),
+    /// Any number of bits.
+    Bit,
+    /// Points, lines, polygons and collections of them.
+    Geometry,
 }
 
 /// The type of what is within a value.
@@ -123,7 +134,9 @@ impl Logical {
     /// The enums in it, itself among them.
     pub fn enums(&self) -> Vec<&Arc<Enum>> {
         match self {
-            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) => Vec::new(),
+            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) | Self::Bit | Self::Geometry => {
+                Vec::new()
+            }
             Self::List(item) | Self::Array(item, _) => item.enums(),
             Self::Struct(fields) => fields.iter().flat_map(|(_, part)| part.enums()).collect(),
             Self::Map(key, value) => [key.enums(), value.enums()].concat(),
@@ -136,7 +149,9 @@ impl Logical {
     pub fn with_enum(&self, of: &Arc<Enum>) -> Self {
         let part = |part: &Part| Box::new(part.with_enum(of));
         match self {
-            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) => self.clone(),
+            Self::Uuid | Self::Interval | Self::Json | Self::Collated(_) | Self::Bit | Self::Geometry => {
+                self.clone()
+            }
             Self::List(item) => Self::List(part(item)),
             Self::Array(item, length) => Self::Array(part(item), *length),
             Self::Struct(fields) => {
@@ -164,7 +179,10 @@ impl Logical {
 
     /// Whether stored values are equal where the values are, and in their order: columns of keys and indexes have to be.
     pub fn is_ordered(&self) -> bool {
-        matches!(self, Self::Uuid | Self::Json | Self::Collated(_) | Self::Enum(_))
+        matches!(
+            self,
+            Self::Uuid | Self::Json | Self::Collated(_) | Self::Enum(_) | Self::Bit | Self::Geometry
+        )
     }
 
     /// Whether a stored value is one of this type. NULL is left to others.
@@ -179,6 +197,8 @@ impl Logical {
             (Self::Json | Self::Collated(_), other) => Err(format!("{other} is not text")),
             (Self::Enum(of), ValueRef::U16(code)) => of.label(code).map(drop),
             (Self::Enum(_), other) => Err(format!("{other} is not the place of a label")),
+            (Self::Bit, ValueRef::Binary(bytes)) => Bits::decode(bytes).map(drop),
+            (Self::Geometry, ValueRef::Binary(bytes)) => Geometry::decode(bytes).map(drop),
             (_, ValueRef::Binary(bytes)) => {
                 let mut reader = nested::Reader::new(bytes);
                 let checked = self.check_in(&mut reader).and_then(|()| reader.finish());
@@ -214,6 +234,7 @@ impl Logical {
                 let [low, high] = reader.take(2)?.try_into().expect("as many as were taken");
                 of.label(u16::from_le_bytes([low, high])).map(drop)
             }
+            Self::Bit | Self::Geometry => self.check(reader.plain(Type::Binary)?),
         }
     }
 
@@ -234,7 +255,7 @@ impl Logical {
             Part::Logical(logical) => logical.validate_at(depth + 1),
         };
         match self {
-            Self::Uuid | Self::Interval | Self::Json => Ok(()),
+            Self::Uuid | Self::Interval | Self::Json | Self::Bit | Self::Geometry => Ok(()),
             Self::Collated(name) if name.is_empty() => Err("a collation without a name".into()),
             Self::Collated(_) => Ok(()),
             Self::List(item) => below(item),
@@ -289,6 +310,8 @@ impl Logical {
                 out.push(9);
                 put_text(out, name);
             }
+            Self::Bit => out.push(10),
+            Self::Geometry => out.push(11),
         }
     }
 
@@ -379,6 +402,8 @@ impl Part {
             7 => Logical::Map(Box::new(part(input)?), Box::new(part(input)?)),
             8 => Logical::Enum(Arc::new(Enum::decode(input)?)),
             9 => Logical::Collated(input.text()?),
+            10 => Logical::Bit,
+            11 => Logical::Geometry,
             other => return Err(format!("unknown logical type {other}")),
         }))
     }
@@ -403,6 +428,8 @@ impl fmt::Display for Logical {
             }
             Self::Map(key, value) => write!(f, "map({key}, {value})"),
             Self::Enum(of) => of.fmt(f),
+            Self::Bit => f.write_str("bit"),
+            Self::Geometry => f.write_str("geometry"),
         }
     }
 }

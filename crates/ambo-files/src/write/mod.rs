@@ -13,10 +13,10 @@ use std::{
     path::Path,
 };
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, cast::AsArray};
 use arrow_schema::SchemaRef;
 
-use crate::{Compression, CopyText, CopyTextRows, Error, Form, Format, Result};
+use crate::{Compression, CopyText, CopyTextRows, Error, Form, Format, Result, RowsOf};
 
 pub(crate) use cells::{Form as CellForm, bytes_at, read, unpacked};
 pub use csv::CsvRows;
@@ -180,10 +180,11 @@ fn write_to<E: From<Error>>(
 }
 
 /// Lines of JSON as elements of a list, which begins before the first.
-fn as_elements(lines: &[u8], is_first: &mut bool) -> Vec<u8> {
+fn as_elements(lines: &[u8], is_first: &mut bool, begin: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(lines.len() + 2);
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        out.extend_from_slice(if std::mem::take(is_first) { b"[\n\t" } else { b",\n\t" });
+        out.extend_from_slice(if std::mem::take(is_first) { begin.as_bytes() } else { b"," });
+        out.extend_from_slice(b"\n\t");
         out.extend_from_slice(line);
     }
     out
@@ -198,6 +199,9 @@ fn text<W: Write, E: From<Error>>(
     batches: &mut dyn Iterator<Item = Result<RecordBatch, E>>,
 ) -> Result<W, E> {
     let csv = (format.form == Form::Csv).then(|| CsvRows::new(schema, format));
+    let are_features = format.rows == RowsOf::Features;
+    let begin = if are_features { "{\"type\":\"FeatureCollection\",\"features\":[" } else { "[" };
+    let end = if are_features { "]}" } else { "]" };
     let (is_list, mut is_first) = (format.form == Form::Json && format.is_list, true);
     let mut bytes = Vec::new();
     if let Some(csv) = &csv {
@@ -208,18 +212,32 @@ fn text<W: Write, E: From<Error>>(
         let batch = batch?;
         match &csv {
             Some(csv) => csv.batch(&batch, &mut bytes),
+            None if are_features => raw(&batch, &mut bytes),
             None => JsonRows.batch(&batch, &mut bytes),
         }
         .map_err(|what| Error::in_file(path, what))?;
         if is_list {
-            bytes = as_elements(&bytes, &mut is_first);
+            bytes = as_elements(&bytes, &mut is_first, begin);
         }
         out.write_all(&bytes).map_err(failed)?;
         bytes.clear();
     }
     if is_list {
-        bytes.extend_from_slice(if is_first { b"[]\n" } else { b"\n]\n" });
+        let text = if is_first { format!("{begin}{end}\n") } else { format!("\n{end}\n") };
+        bytes.extend_from_slice(text.as_bytes());
     }
     out.write_all(&bytes).map_err(failed)?;
     Ok(out)
+}
+
+/// Texts that are JSON themselves, each a line.
+fn raw(batch: &RecordBatch, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+    for column in batch.columns() {
+        let texts = column.as_string_opt::<i32>().ok_or("features are texts of JSON")?;
+        for text in texts.iter().flatten() {
+            out.extend_from_slice(text.as_bytes());
+            out.push(b'\n');
+        }
+    }
+    Ok(())
 }

@@ -11,17 +11,21 @@ use std::{
     sync::Arc,
 };
 
-use ambo_files::{Form, Format, ParquetFile, Reading, Source, paths};
+use ambo_files::{Form, Format, ParquetFile, Reading, RowsOf, Source, paths};
+use arrow::datatypes::FieldRef;
 use datafusion::{
-    datasource::{TableProvider, source_as_provider},
+    datasource::{TableProvider, ViewTable, provider_as_source, source_as_provider},
     execution::SessionState,
-    logical_expr::TableSource,
+    logical_expr::{Expr, LogicalPlanBuilder, TableSource},
 };
 
-use crate::{Error, ErrorKind, Result, wait::Interrupter};
+use crate::{Error, ErrorKind, Result, logical::GEOMETRY, wait::Interrupter};
 
 pub(crate) use read::{Batches, LINE, Wanted, open, read, refused};
 pub use texts::{value_texts, with_texts};
+
+/// What files are called in the plans of their own.
+const UNNAMED: &str = "files";
 
 /// The files of a path, or of a pattern such as `sales/*.csv`, as a table.
 pub(crate) fn table(
@@ -32,7 +36,14 @@ pub(crate) fn table(
 ) -> Result<Arc<dyn TableProvider>> {
     match format.form {
         Form::Parquet => parquet(state, interrupter, &[path.to_owned()]),
-        _ => text(state, interrupter, &paths(path)?, format, &Reading::default()),
+        _ => {
+            let rows = match format.rows {
+                RowsOf::Objects => RowsOf::Either,
+                ref other => other.clone(),
+            };
+            let format = Format { rows, ..format.clone() };
+            text(state, interrupter, &paths(path)?, &format, &Reading::default())
+        }
     }
 }
 
@@ -44,7 +55,27 @@ pub(crate) fn text(
     format: &Format,
     reading: &Reading,
 ) -> Result<Arc<dyn TableProvider>> {
-    Ok(Arc::new(text::TextFiles::open(paths, format, reading, state, interrupter)?))
+    let files = text::TextFiles::open(paths, format, reading, state, interrupter)?;
+    let geometries: Vec<String> = files.geometries();
+    match geometries.is_empty() {
+        true => Ok(Arc::new(files)),
+        false => with_geometries(Arc::new(files), &geometries),
+    }
+}
+
+/// The rows of a table with geometries for the texts of these columns.
+fn with_geometries(files: Arc<dyn TableProvider>, names: &[String]) -> Result<Arc<dyn TableProvider>> {
+    let schema = files.schema();
+    let scan = LogicalPlanBuilder::scan(UNNAMED, provider_as_source(files), None)?;
+    let column = |field: &FieldRef| {
+        let of = Expr::Column(datafusion::common::Column::new(Some(UNNAMED), field.name()));
+        match names.contains(field.name()) {
+            true => datafusion::logical_expr::cast(of, GEOMETRY).alias(field.name()),
+            false => of.alias(field.name()),
+        }
+    };
+    let plan = scan.project(schema.fields().iter().map(column))?.build()?;
+    Ok(Arc::new(ViewTable::new(plan, None)))
 }
 
 /// Parquet files of paths or patterns as a table.

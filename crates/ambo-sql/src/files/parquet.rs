@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use ambo::arrow::short_bytes;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
@@ -56,7 +57,7 @@ fn with_bytes(schema: &SchemaRef, uuids: &[String]) -> SchemaRef {
         DataType::FixedSizeBinary(_) if !uuids.contains(field.name()) => {
             Arc::new(Field::clone(field).with_data_type(DataType::Binary))
         }
-        _ => field.clone(),
+        ty => Arc::new(Field::clone(field).with_data_type(short_bytes(ty))),
     };
     let fields: Vec<_> = schema.fields().iter().map(of).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))

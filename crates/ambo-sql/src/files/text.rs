@@ -40,6 +40,11 @@ impl TextFiles {
         interrupter.check()?;
         Ok(Self(Arc::new(table?)))
     }
+
+    /// The columns that are texts of geometries.
+    pub(super) fn geometries(&self) -> Vec<String> {
+        self.0.geometries().into_iter().map(str::to_owned).collect()
+    }
 }
 
 #[async_trait]

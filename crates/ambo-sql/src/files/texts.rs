@@ -9,7 +9,7 @@ use arrow::{
 };
 
 use crate::{
-    logical::{UUID, has_enum, plain, uuid_texts},
+    logical::{UUID, bytes_texts, has_own, is_bytes, plain, uuid_texts},
     nested::{is_nested, nested_texts},
     times::time_texts,
 };
@@ -22,6 +22,7 @@ use crate::{
 pub fn value_texts(array: &ArrayRef, zone: &str) -> Result<Option<StringArray>, ArrowError> {
     Ok(match array.data_type() {
         &UUID => Some(uuid_texts(array.as_fixed_size_binary())),
+        ty if is_bytes(ty) => Some(bytes_texts(array)?),
         ty if is_nested(ty) => Some(nested_texts(array)?),
         _ => time_texts(array, zone),
     })
@@ -34,13 +35,13 @@ pub fn value_texts(array: &ArrayRef, zone: &str) -> Result<Option<StringArray>, 
 pub fn with_texts(batch: RecordBatch, nested: bool) -> Result<RecordBatch, ArrowError> {
     let is_other = |ty: &DataType| match ty {
         DataType::Interval(_) | DataType::Duration(_) => true,
-        ty => has_enum(ty) || nested && is_nested(ty),
+        ty => has_own(ty) || nested && is_nested(ty),
     };
     if !batch.schema_ref().fields().iter().any(|field| is_other(field.data_type())) {
         return Ok(batch);
     }
     let column = |(field, array): (&FieldRef, &ArrayRef)| {
-        if has_enum(field.data_type()) && !(nested && is_nested(field.data_type())) {
+        if has_own(field.data_type()) && !(nested && is_nested(field.data_type())) {
             let array = plain(array)?;
             let field = Field::clone(field).with_data_type(array.data_type().clone());
             return Ok((Arc::new(field), array));

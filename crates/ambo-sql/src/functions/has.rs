@@ -23,7 +23,10 @@ use datafusion::{
     },
 };
 
-use crate::times::is_text;
+use crate::{
+    logical::{GEOMETRY, geometry_of},
+    times::is_text,
+};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Has {
@@ -77,6 +80,9 @@ impl ScalarUDFImpl for Has {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        if !self.is_all && types.len() == 2 && types.contains(&GEOMETRY) {
+            return Ok(vec![GEOMETRY; 2]);
+        }
         let elements: Option<Vec<_>> = types.iter().map(element).collect();
         let Some([left, right]) = elements.as_deref() else {
             return plan_err!("{} has two lists", self.name());
@@ -92,6 +98,9 @@ impl ScalarUDFImpl for Has {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
+        if args.args[0].data_type() == GEOMETRY {
+            return Ok(ColumnarValue::Array(meet(&args, rows)?));
+        }
         let (all, wanted) = (list(&args.args[0].to_array(rows)?)?, list(&args.args[1].to_array(rows)?)?);
         let order = make_comparator(all.values().as_ref(), wanted.values().as_ref(), SortOptions::default())?;
         let places = |of: &ListArray, row: usize| -> Range<usize> {
@@ -110,6 +119,17 @@ impl ScalarUDFImpl for Has {
         let answers: BooleanArray = (0..rows).map(|row| both(&row).then(|| answer(row))).collect();
         Ok(ColumnarValue::Array(Arc::new(answers)))
     }
+}
+
+/// Whether the rectangles around geometries meet, which is what `a && b` is of them.
+fn meet(args: &ScalarFunctionArgs, rows: usize) -> Result<ArrayRef> {
+    let [left, right] = [args.args[0].to_array(rows)?, args.args[1].to_array(rows)?];
+    let pairs = left.as_binary_view().iter().zip(right.as_binary_view());
+    let meet = pairs.map(|pair| match pair {
+        (Some(left), Some(right)) => Ok(Some(geometry_of(left)?.meets(&geometry_of(right)?))),
+        _ => Ok(None),
+    });
+    Ok(Arc::new(meet.collect::<Result<BooleanArray>>()?))
 }
 
 /// The planner's, of a list and a value of any types that are compared.

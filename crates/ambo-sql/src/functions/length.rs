@@ -22,7 +22,7 @@ use datafusion::{
 
 use crate::{
     error::type_in_sql,
-    logical::{UUID, is_enum},
+    logical::{BIT, GEOMETRY, UUID, bits_of, is_enum, value_of},
 };
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -60,10 +60,9 @@ impl ScalarUDFImpl for Length {
             DataType::List(_) | DataType::Map(..) | DataType::LargeUtf8 | DataType::Utf8View => of.clone(),
             DataType::LargeList(field) | DataType::FixedSizeList(field, _) => DataType::List(field.clone()),
             &UUID => return plan_err!("length has a text, a blob, a list or a map, not a uuid"),
-            DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::FixedSizeBinary(_) => DataType::Binary,
+            &BIT => BIT,
+            &GEOMETRY => return plan_err!("length has a text, a blob, a list or a map, not a geometry"),
+            DataType::Binary | DataType::FixedSizeBinary(_) => DataType::Binary,
             ty if is_enum(ty) => DataType::Utf8,
             DataType::Struct(_) => {
                 return plan_err!("length has a text, a blob, a list or a map, not a struct");
@@ -111,10 +110,18 @@ fn counted(of: &ArrayRef) -> Result<ArrayRef> {
             let bytes: Vec<i32> = between(of.as_binary::<i32>().value_offsets()).collect();
             Arc::new(Int32Array::new(bytes.into(), of.nulls().cloned()))
         }
+        &BIT => bit_counts(of, |bits| bits)?,
         DataType::Map(..) => elements(of.as_map().value_offsets(), of.nulls()),
         DataType::List(_) => elements(of.as_list::<i32>().value_offsets(), of.nulls()),
         _ => return plan_err!("length has a text, a blob, a list or a map"),
     })
+}
+
+/// What a function makes of the number of bits of each value.
+fn bit_counts(of: &ArrayRef, count: impl Fn(usize) -> usize) -> Result<ArrayRef> {
+    let one = |row| bits_of(value_of(of, row)).map(|bits| count(bits.bits().len()) as i32);
+    let counts = (0..of.len()).map(|row| of.is_valid(row).then(|| one(row)).transpose());
+    Ok(Arc::new(counts.collect::<Result<Int32Array>>()?))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -148,9 +155,10 @@ impl ScalarUDFImpl for OctetLength {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let [of] = types else { return plan_err!("{} has one argument", self.name) };
         Ok(vec![match of {
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+            &BIT => BIT,
+            DataType::Binary => DataType::Binary,
             ty if is_text(ty) || ty.is_null() || is_enum(ty) => DataType::Utf8,
-            ty if ty.is_nested() || *ty == UUID => {
+            ty if ty.is_nested() || *ty == UUID || *ty == GEOMETRY => {
                 return plan_err!("{} has a text or a blob, not {}", self.name, type_in_sql(ty));
             }
             _ => DataType::Utf8,
@@ -163,6 +171,13 @@ impl ScalarUDFImpl for OctetLength {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let of = args.args[0].to_array(args.number_rows)?;
+        if *of.data_type() == BIT {
+            let of_byte = self.of_byte;
+            return Ok(ColumnarValue::Array(bit_counts(&of, |bits| match of_byte {
+                1 => bits.div_ceil(8),
+                _ => bits,
+            })?));
+        }
         let offsets = match of.data_type() {
             DataType::Binary => of.as_binary::<i32>().value_offsets(),
             _ => of.as_string::<i32>().value_offsets(),

@@ -4,6 +4,8 @@ mod age;
 mod arg_extreme;
 mod attempt;
 mod bins;
+mod bit_aggregates;
+mod bits;
 mod chance;
 mod constants;
 mod counts;
@@ -16,6 +18,7 @@ mod enums;
 mod failure;
 mod finite;
 mod flatten_lists;
+mod geometries;
 mod graphemes;
 mod has;
 mod hash;
@@ -78,6 +81,7 @@ use crate::{
 };
 pub(crate) use arg_extreme::{arg_extreme, interval_extreme, nested_extreme};
 pub(crate) use attempt::ATTEMPT;
+pub(crate) use bits::BitOperators;
 pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::CurrentSetting;
 pub(crate) use distinct::{Distinct, state_fields as distinct_fields};
@@ -191,9 +195,11 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
 
 /// Functions of single values.
 fn plain_functions() -> impl Iterator<Item = ScalarUDF> {
-    let all: [&'static [plain::Named]; 11] = [
+    let all: [&'static [plain::Named]; 13] = [
+        &bits::ALL,
         &distances::ALL,
         &encodings::ALL,
+        &geometries::ALL,
         &graphemes::ALL,
         &hashes::ALL,
         &paths::ALL,
@@ -222,11 +228,13 @@ fn add_aggregates(state: &mut SessionState) -> Result<()> {
     let mut aggregates = vec![
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(true)),
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(false)),
+        AggregateUDF::new_from_impl(bit_aggregates::BitstringAgg::new()),
         AggregateUDF::new_from_impl(Sum::new()),
         AggregateUDF::new_from_impl(Average::new()),
         AggregateUDF::new_from_impl(median::Median::new()),
         AggregateUDF::new_from_impl(weighted::WeightedAverage::new()),
     ];
+    aggregates.extend(bit_aggregates::BitsOf::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(counts::OfCounts::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(quantiles::Quantile::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(shape::Shape::all().map(AggregateUDF::new_from_impl));

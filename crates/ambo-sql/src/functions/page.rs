@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 39] = [
+const INTERNAL: [&str; 42] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -32,6 +32,7 @@ const INTERNAL: [&str; 39] = [
     "json_extract_string_list",
     "json_object_of",
     "json_pair",
+    "json_parts",
     "list_comprehension",
     "max_n",
     "min_n",
@@ -44,7 +45,9 @@ const INTERNAL: [&str; 39] = [
     "round_moment",
     "strftime_format",
     "strptime_with_zone",
+    "try_cast_to_json",
     "try_cast_to_type",
+    "try_json_parts",
     "try_not_negative",
     "try_strptime_with_zone",
     "try_value",

@@ -10,8 +10,8 @@ use std::{
 
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder,
-        Int64Builder, ListBuilder, StringBuilder,
+        Array, ArrayRef, AsArray, BinaryBuilder, BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder,
+        Float64Builder, Int64Builder, LargeBinaryBuilder, ListBuilder, StringBuilder,
     },
     datatypes::{
         DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type,
@@ -26,7 +26,7 @@ use datafusion::{
 
 use super::json::text_or_json;
 use crate::{
-    logical::{UUID, UUID_LEN, is_enum},
+    logical::{BIT, GEOMETRY, UUID, UUID_LEN, is_bytes, is_enum, value_of},
     times::is_text,
     value::returned,
 };
@@ -46,6 +46,10 @@ pub(super) enum Kind {
     /// A text that is JSON.
     Json,
     Uuid,
+    /// As bytes that are stored.
+    Bit,
+    /// As bytes that are stored.
+    Geometry,
 }
 
 /// An argument that is there.
@@ -55,7 +59,7 @@ pub(super) enum Given<'a> {
     Huge(i128),
     Double(f64),
     Bool(bool),
-    /// A blob, or a UUID.
+    /// A blob, a UUID, bits or a geometry.
     Blob(&'a [u8]),
 }
 
@@ -223,7 +227,7 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
         Kind::Text if is_text(ty) => Some(0),
         // Bytes are no text.
         Kind::Text if is_enum(ty) => Some(1),
-        Kind::Text if ty.is_nested() || is_blob(ty) || *ty == UUID => None,
+        Kind::Text if ty.is_nested() || is_blob(ty) || is_bytes(ty) || *ty == UUID => None,
         Kind::Text => Some(9),
         Kind::Whole => ty.is_integer().then_some(0),
         Kind::Huge => matches!(ty, DataType::Decimal128(_, 0) | DataType::UInt64).then_some(0),
@@ -232,14 +236,17 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
         Kind::Bool => (*ty == DataType::Boolean).then_some(0),
         Kind::Blob => is_blob(ty).then_some(0),
         Kind::Uuid => (*ty == UUID).then_some(0),
+        // A text says which bits or which geometry.
+        Kind::Bit | Kind::Geometry if is_text(ty) => Some(2),
+        Kind::Bit => (*ty == BIT).then_some(0),
+        Kind::Geometry => (*ty == GEOMETRY).then_some(0),
         // Only given.
         Kind::Texts | Kind::Json => None,
     }
 }
 
 fn is_blob(ty: &DataType) -> bool {
-    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
-    *ty != UUID && matches!(ty, Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+    *ty != UUID && matches!(ty, DataType::Binary | DataType::FixedSizeBinary(_))
 }
 
 impl Kind {
@@ -253,6 +260,8 @@ impl Kind {
             Self::Blob => DataType::Binary,
             Self::Texts => DataType::new_list(DataType::Utf8, true),
             Self::Uuid => UUID,
+            Self::Bit => BIT,
+            Self::Geometry => GEOMETRY,
         }
     }
 
@@ -266,6 +275,8 @@ impl Kind {
             Self::Texts => "a list of texts",
             Self::Json => "JSON",
             Self::Uuid => "a uuid",
+            Self::Bit => "bits",
+            Self::Geometry => "a geometry",
         }
     }
 }
@@ -349,6 +360,7 @@ fn given(column: &ArrayRef, kind: Kind, row: usize) -> Option<Given<'_>> {
         Kind::Bool => Given::Bool(column.as_boolean().value(row)),
         Kind::Blob => Given::Blob(column.as_binary::<i32>().value(row)),
         Kind::Uuid => Given::Blob(column.as_fixed_size_binary().value(row)),
+        Kind::Bit | Kind::Geometry => Given::Blob(value_of(column, row)),
         Kind::Texts | Kind::Json => return None,
     })
 }
@@ -362,6 +374,8 @@ enum Out {
     Blob(BinaryBuilder),
     Texts(ListBuilder<StringBuilder>),
     Uuid(FixedSizeBinaryBuilder),
+    Bit(LargeBinaryBuilder),
+    Geometry(BinaryViewBuilder),
 }
 
 impl Out {
@@ -375,6 +389,8 @@ impl Out {
             Kind::Blob => Self::Blob(BinaryBuilder::new()),
             Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::new())),
             Kind::Uuid => Self::Uuid(FixedSizeBinaryBuilder::new(UUID_LEN)),
+            Kind::Bit => Self::Bit(LargeBinaryBuilder::new()),
+            Kind::Geometry => Self::Geometry(BinaryViewBuilder::new()),
         }
     }
 
@@ -394,6 +410,10 @@ impl Out {
             (Self::Blob(to), _) => to.append_null(),
             (Self::Texts(to), Made::Texts(texts)) => to.append_value(texts),
             (Self::Texts(to), _) => to.append_null(),
+            (Self::Bit(to), Made::Blob(bytes)) => to.append_value(bytes),
+            (Self::Bit(to), _) => to.append_null(),
+            (Self::Geometry(to), Made::Blob(bytes)) => to.append_value(bytes),
+            (Self::Geometry(to), _) => to.append_null(),
         }
         Ok(())
     }
@@ -407,6 +427,8 @@ impl Out {
             Self::Blob(of) => Arc::new(of.finish()),
             Self::Texts(of) => Arc::new(of.finish()),
             Self::Uuid(of) => Arc::new(of.finish()),
+            Self::Bit(of) => Arc::new(of.finish()),
+            Self::Geometry(of) => Arc::new(of.finish()),
         }
     }
 }

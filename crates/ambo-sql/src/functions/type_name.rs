@@ -7,7 +7,12 @@ use datafusion::{
 };
 
 use super::json::is_json;
-use crate::{logical::UUID, names::quoted, statement::type_text, value::column_type};
+use crate::{
+    logical::{BIT, GEOMETRY, UUID},
+    names::quoted,
+    statement::type_text,
+    value::column_type,
+};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TypeOf {
@@ -54,6 +59,8 @@ fn name(ty: &DataType) -> String {
         DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
         ty if let Some(labels) = ambo::arrow::enum_of(ty) => ambo::Enum::of(labels).to_string(),
         &UUID => "uuid".to_owned(),
+        &BIT => "bit".to_owned(),
+        &GEOMETRY => "geometry".to_owned(),
         DataType::List(item) | DataType::LargeList(item) => format!("{}[]", name(item.data_type())),
         DataType::FixedSizeList(item, length) => format!("{}[{length}]", name(item.data_type())),
         DataType::Struct(fields) => {

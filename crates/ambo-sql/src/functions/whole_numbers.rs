@@ -1,7 +1,7 @@
 //! Whole numbers to other bases, and their bits.
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, Decimal128Array},
+    array::{Array, ArrayRef, AsArray, Decimal128Array, Int64Array, LargeBinaryArray},
     datatypes::{
         DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type,
         UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -18,6 +18,7 @@ use super::plain::{
     Kind::{Text, Whole},
     Made, Named,
 };
+use crate::logical::{BIT, bits_of};
 
 pub(super) static ALL: [Named; 2] = [
     Named {
@@ -107,6 +108,24 @@ impl Bits {
     }
 }
 
+impl Bits {
+    fn of_bits(&self, of: &ArrayRef) -> Result<ArrayRef> {
+        let bits = of.as_binary::<i64>().iter().map(|of| of.map(bits_of).transpose());
+        Ok(match self.counts {
+            true => {
+                let ones = |of: ambo::Bits| of.bits().iter().filter(|bit| **bit).count() as i64;
+                Arc::new(bits.map(|of| Ok(of?.map(ones))).collect::<Result<Int64Array>>()?)
+            }
+            false => {
+                let turned = |of: ambo::Bits| {
+                    ambo::Bits::from(of.bits().iter().map(|bit| !bit).collect::<Vec<_>>()).encode()
+                };
+                Arc::new(bits.map(|of| Ok(of?.map(turned))).collect::<Result<LargeBinaryArray>>()?)
+            }
+        })
+    }
+}
+
 impl ScalarUDFImpl for Bits {
     fn name(&self) -> &str {
         if self.counts { "bit_count" } else { "bit_not" }
@@ -118,11 +137,11 @@ impl ScalarUDFImpl for Bits {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
-            [ty] if ty.is_integer() => Ok(vec![ty.clone()]),
+            [ty] if ty.is_integer() || *ty == BIT => Ok(vec![ty.clone()]),
             [DataType::Decimal128(_, 0)] if !self.counts => Ok(vec![WIDE]),
             [DataType::Null] => Ok(vec![DataType::Int64]),
-            _ if self.counts => plan_err!("bit_count has one whole number"),
-            _ => plan_err!("~ stands before a whole number"),
+            _ if self.counts => plan_err!("bit_count has one whole number, or bits"),
+            _ => plan_err!("~ stands before a whole number, or bits"),
         }
     }
 
@@ -132,6 +151,9 @@ impl ScalarUDFImpl for Bits {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let of = args.args[0].to_array(args.number_rows)?;
+        if *of.data_type() == BIT {
+            return Ok(ColumnarValue::Array(self.of_bits(&of)?));
+        }
         macro_rules! bits {
             ($ty:ty) => {
                 match self.counts {

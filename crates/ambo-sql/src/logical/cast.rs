@@ -12,6 +12,7 @@ use datafusion::common::{Result, exec_err};
 
 use super::{
     UUID,
+    bytes::{self, is_bytes},
     enums::{enums, is_enum, labels},
     read, uuid,
 };
@@ -25,6 +26,9 @@ use crate::{
 pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
     if from == to {
         return false;
+    }
+    if is_bytes(from) || is_bytes(to) {
+        return bytes::converts(from, to) || is_enum(from) && is_bytes(to);
     }
     match (*from == UUID, *to == UUID) {
         // What is said of labels: a number in them is that number.
@@ -52,6 +56,9 @@ pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: boo
     }
     if is_enum(to) {
         return enums(array, to, strict);
+    }
+    if is_bytes(from) || is_bytes(to) {
+        return bytes::converted(array, to, strict);
     }
     if *from == UUID {
         let texts: ArrayRef = Arc::new(uuid::uuid_texts(array.as_fixed_size_binary()));

@@ -6,7 +6,8 @@ use arrow::{
 };
 
 use super::{
-    UUID,
+    BIT, UUID,
+    bytes::{bytes_texts, is_bytes},
     enums::{is_enum, labels},
     uuid_text,
 };
@@ -25,6 +26,10 @@ pub(crate) fn literal(array: &ArrayRef, row: usize) -> Result<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     Ok(match array.data_type() {
         ty if is_enum(ty) => quoted(labels(array).map_err(value::wrong)?.value(row)),
+        ty if is_bytes(ty) => {
+            let text = bytes_texts(&array.slice(row, 1)).map_err(value::wrong)?;
+            format!("CAST({} AS {})", quoted(text.value(0)), if *ty == BIT { "bit" } else { "geometry" })
+        }
         &UUID => format!("UUID {}", quoted(&uuid_text(array.as_fixed_size_binary().value(row)))),
         DataType::Interval(_) => match time_texts(&array.slice(row, 1), "UTC") {
             Some(texts) => format!("INTERVAL {}", quoted(texts.value(0))),

@@ -1,6 +1,6 @@
 //! Values of logical types in statements: UUIDs, lists, arrays, structs, maps; and intervals, as far as `times` leaves them.
 //!
-//! A type is told by Arrow's alone, in every plan: bytes of one length are UUIDs, because nothing else has that type here, and JSON is text
+//! A type is told by Arrow's alone, in every plan: bytes of one length are UUIDs, because nothing else has that type here, and so are bits and geometries; JSON is text
 //! that is marked (`functions/json`). What is stored of them is the matter of `ambo::arrow`.
 //!
 //! | file | what |
@@ -8,12 +8,16 @@
 //! | `uuid` | texts of UUIDs, and back |
 //! | `cast` | values in another type |
 //! | `enums` | labels of enums, and back |
+//! | `bytes` | bits and geometries, and back |
+//! | `plain` | what others know of these types |
 //! | `read` | texts of lists, structs and maps, and back |
 //! | `literal` | values as expressions |
 
+mod bytes;
 mod cast;
 mod enums;
 mod literal;
+mod plain;
 mod read;
 mod uuid;
 
@@ -22,9 +26,11 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit};
 
 pub(crate) use ambo::uuid_text;
+pub(crate) use bytes::{BIT, GEOMETRY, bits_of, bytes_texts, geometry_of, is_bytes, value_of};
 pub(crate) use cast::{converted, converts};
-pub(crate) use enums::{codes, has_enum, is_enum, labels, plain, plain_type};
+pub(crate) use enums::{codes, is_enum, labels};
 pub(crate) use literal::literal;
+pub(crate) use plain::{has_own, plain, plain_type};
 pub(crate) use uuid::uuid_texts;
 
 /// Bytes of a UUID.

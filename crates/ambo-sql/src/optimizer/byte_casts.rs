@@ -32,8 +32,7 @@ pub(super) const BYTE_CASTS: ExpressionRule = ExpressionRule {
 };
 
 fn is_blob(ty: &DataType) -> bool {
-    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
-    matches!(ty, Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+    matches!(ty, DataType::Binary | DataType::FixedSizeBinary(_))
 }
 
 /// What is cast to a blob, and whether what cannot be is an error.

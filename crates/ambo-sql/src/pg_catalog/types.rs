@@ -90,6 +90,9 @@ fn of_logical(logical: &Logical, named: &dyn Fn(&str) -> Option<(i64, i64)>) -> 
         Logical::Uuid => 2950,
         Logical::Interval => 1186,
         Logical::Json => 114,
+        // Bits that vary; geometries are no type of PostgreSQL's own.
+        Logical::Bit => 1562,
+        Logical::Geometry => 25,
         Logical::Collated(_) => 25,
         Logical::List(item) | Logical::Array(item, _) => array_of(item, named),
         Logical::Struct(_) => 2249,

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, TypedString, Value};
+use datafusion::sql::sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, TypedString, Value, ValueWithSpan,
+};
 
 use super::{patterns::call, trees};
 use crate::{
@@ -26,10 +28,29 @@ pub(super) fn json(expr: &Expr) -> Option<Expr> {
             let arguments = vec![left.as_ref().clone(), right.as_ref().clone()];
             Some(to_several(function, &arguments).unwrap_or_else(|| call(function, arguments)))
         }
-        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, .. }
-            if is_json(data_type) =>
-        {
-            Some(call("cast_to_json", vec![expr.as_ref().clone()]))
+        Expr::Cast { kind, expr, data_type, .. } if is_json(data_type) => {
+            let function = if is_try(kind) { "try_cast_to_json" } else { "cast_to_json" };
+            Some(call(function, vec![expr.as_ref().clone()]))
+        }
+        Expr::Cast { kind, expr: of, data_type, array, format } => {
+            let mut ty = data_type.clone();
+            if !as_texts(&mut ty) {
+                return None;
+            }
+            let (kind, format) = (kind.clone(), format.clone());
+            let function = if is_try(&kind) { "try_json_parts" } else { "json_parts" };
+            let values = Expr::Cast { kind, expr: of.clone(), data_type: ty, array: *array, format };
+            Some(call(function, vec![values, trees::text(&data_type.to_string())]))
+        }
+        // PostgreSQL's literal of bits.
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedByteStringLiteral(bits), .. }) => {
+            Some(Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(trees::text(bits)),
+                data_type: DataType::Bit(None),
+                array: false,
+                format: None,
+            })
         }
         Expr::TypedString(TypedString { data_type, value, .. }) if is_json(data_type) => {
             Some(call("cast_to_json", vec![Expr::Value(value.clone())]))
@@ -86,6 +107,30 @@ pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
 
 /// Stands for the JSON that is transformed.
 const JSON: &str = "\"\u{1}json\"";
+
+fn is_try(kind: &CastKind) -> bool {
+    matches!(kind, CastKind::TryCast | CastKind::SafeCast)
+}
+
+/// Writes JSON within a type as text. Returns whether there is some.
+fn as_texts(ty: &mut DataType) -> bool {
+    match ty {
+        ty if is_json(ty) => {
+            *ty = DataType::Text;
+            true
+        }
+        DataType::Array(
+            ArrayElemTypeDef::SquareBracket(item, _)
+            | ArrayElemTypeDef::AngleBracket(item)
+            | ArrayElemTypeDef::Parenthesis(item),
+        ) => as_texts(item),
+        DataType::Map(key, value) => as_texts(key) | as_texts(value),
+        DataType::Struct(fields, _) => {
+            fields.iter_mut().fold(false, |found, field| as_texts(&mut field.field_type) | found)
+        }
+        _ => false,
+    }
+}
 
 fn is_json(ty: &DataType) -> bool {
     matches!(ty, DataType::JSON | DataType::JSONB)

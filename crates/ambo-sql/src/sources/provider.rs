@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use ambo::arrow::short_bytes;
 use arrow::{
     array::{ArrayRef, RecordBatch, RecordBatchOptions},
     compute::{CastOptions, cast_with_options},
@@ -89,7 +90,7 @@ fn schema_of(given: &Schema) -> Result<SchemaRef> {
 }
 
 fn plain(field: &FieldRef) -> Field {
-    let nullable = Field::new(field.name(), field.data_type().clone(), true);
+    let nullable = Field::new(field.name(), short_bytes(field.data_type()), true);
     let nullable = nullable.with_metadata(field.metadata().clone());
     column_of(&nullable).map_or(nullable, |column| field_of(&column))
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ambo::{Column, TableDefinition, Type};
-use ambo_files::{Form, Format, Source};
+use ambo_files::{Form, Format, RowsOf, Source};
 use arrow::array::RecordBatch;
 use datafusion::{
     common::ScalarValue,
@@ -18,6 +18,7 @@ use datafusion::{
 use super::{
     conflict::OnConflict,
     copy_format::Shape,
+    copy_forms::Forms,
     copy_partitions::Partitions,
     definition::place,
     incoming::Stream,
@@ -122,6 +123,8 @@ struct Copy {
     shape: Shape,
     /// Columns by which rows go to files of their own in a folder.
     parts: Option<Partitions>,
+    /// What is said of the rows that are written.
+    forms: Forms,
 }
 
 impl Copy {
@@ -138,10 +141,13 @@ impl Copy {
             }
         };
         let (parts, options) = Partitions::of(options)?;
+        let (forms, options) = if to { Forms::of(options)? } else { (Forms::default(), options) };
         if parts.is_some() && (!to || path.is_none()) {
             return Err(Error::invalid("PARTITION_BY is for COPY … TO a folder"));
         }
         let shape = Shape::of(path.as_deref(), &options, &legacy_options)?;
+        let are_features = matches!(&shape, Shape::File(format) if format.rows == RowsOf::Features);
+        forms.require(are_features)?;
         if let Shape::File(format) = &shape
             && format.quote == 0
             && !to
@@ -150,7 +156,7 @@ impl Copy {
         }
         match (&source, to) {
             (CopySource::Query(_), false) => Err(Error::invalid("a query is no table to copy into")),
-            _ => Ok(Self { source, to, path, shape, parts }),
+            _ => Ok(Self { source, to, path, shape, parts, forms }),
         }
     }
 
@@ -183,8 +189,26 @@ impl Copy {
         let query = query_of(self.source.clone())?;
         let planner = connection.reader()?;
         let plan = planner.plan_query(&query, params)?;
+        let plan = match self.forms.query(&query, plan.schema())? {
+            Some(formed) => planner.plan_query(&formed, params)?,
+            None => plan,
+        };
         let rows = Stream::new(&planner, &plan)?;
-        let schema = rows.schema(&plan);
+        let mut schema = rows.schema(&plan);
+        let features = match &self.shape {
+            Shape::File(format) if format.rows == RowsOf::Features => {
+                let kept = self.parts.as_ref().map_or(Ok(Vec::new()), |parts| parts.places(&schema))?;
+                Some(self.forms.features(&schema, kept)?)
+            }
+            _ => None,
+        };
+        if let Some(features) = &features {
+            schema = features.schema.clone();
+        }
+        let rows = rows.map(|batch| match &features {
+            Some(features) => features.of(&batch?),
+            None => batch,
+        });
         let is_plain = !matches!(&self.shape, Shape::File(format) if format.form != Form::Csv);
         let written = |batch| with_texts(batch, is_plain).map_err(value::wrong);
         let schema = written(RecordBatch::new_empty(schema))?.schema();

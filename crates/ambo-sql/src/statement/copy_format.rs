@@ -1,6 +1,6 @@
 //! What the options of COPY say of a file or a stream.
 
-use ambo_files::{Compression, CopyText, Form, Format, byte};
+use ambo_files::{Compression, CopyText, Form, Format, RowsOf, byte};
 use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 
 use crate::{Error, Result, names::ident, parse::copy_option};
@@ -148,19 +148,27 @@ fn format(
         (Some(name), guessed) => {
             let form = match name {
                 "csv" => Form::Csv,
-                "json" | "jsonl" | "ndjson" => Form::Json,
+                "json" | "jsonl" | "ndjson" | "geojson" | "geojsonl" => Form::Json,
                 "parquet" => Form::Parquet,
                 other => {
                     return Err(Error::not_found(
                         "format",
                         other,
-                        ["csv", "json", "parquet", "text"].into_iter(),
+                        ["csv", "json", "geojson", "parquet", "text"].into_iter(),
                     ));
                 }
             };
-            match guessed {
+            let format = match guessed {
                 Some(guessed) => Format { form, ..guessed },
                 None => Format { header: path.is_some(), ..Format::new(form) },
+            };
+            match name {
+                "geojson" => Format { rows: RowsOf::Features, is_list: true, ..format },
+                "geojsonl" => Format { rows: RowsOf::Features, is_list: false, ..format },
+                _ if format.rows == RowsOf::Features => {
+                    Format { rows: RowsOf::Objects, is_list: false, ..format }
+                }
+                _ => format,
             }
         }
     };

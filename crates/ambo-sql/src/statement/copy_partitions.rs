@@ -12,7 +12,7 @@ use std::{
     thread::{self, ScopedJoinHandle},
 };
 
-use ambo_files::{Compression, Form, Format};
+use ambo_files::{Compression, Form, Format, RowsOf};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array},
     compute::{cast, take_record_batch},
@@ -133,7 +133,11 @@ impl Partitions {
         })
     }
 
-    fn places(&self, schema: &SchemaRef) -> Result<Vec<usize>> {
+    /// The columns by which rows go to folders.
+    ///
+    /// # Errors
+    /// A column that is not there, or is named twice.
+    pub(super) fn places(&self, schema: &SchemaRef) -> Result<Vec<usize>> {
         if self.columns == ["*"] {
             return Ok((0..schema.fields().len()).collect());
         }
@@ -166,7 +170,7 @@ impl Partitions {
 /// Names between commas, in parentheses or not.
 fn names_of(text: &str) -> Result<Vec<String>> {
     let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
-    let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    let names: Vec<_> = text.split(',').map(|name| name.trim().trim_matches('\'').to_owned()).collect();
     match names.iter().any(String::is_empty) {
         true => Err(Error::invalid("PARTITION_BY takes names of columns: PARTITION_BY (a, b)")),
         false => Ok(names),
@@ -306,6 +310,8 @@ fn write_file(path: &Path, format: &Format, schema: &SchemaRef, rows: Receiver<R
 fn ending(format: &Format) -> String {
     let form = match format.form {
         Form::Csv => "csv",
+        Form::Json if format.rows == RowsOf::Features && !format.is_list => "geojsonl",
+        Form::Json if format.rows == RowsOf::Features => "geojson",
         Form::Json => "json",
         Form::Parquet => "parquet",
     };

@@ -9,6 +9,7 @@ mod comment;
 mod conflict;
 mod copy;
 mod copy_format;
+mod copy_forms;
 mod copy_partitions;
 mod create_as;
 mod create_index;

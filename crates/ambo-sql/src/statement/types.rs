@@ -21,6 +21,8 @@ pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
     let part = |ty: &DataType| declared(ty, types).map(Box::new);
     Ok(Part::Logical(match ty {
         DataType::Uuid => Logical::Uuid,
+        DataType::Bit(_) | DataType::BitVarying(_) | DataType::VarBit(_) => Logical::Bit,
+        DataType::Custom(name, _) if is_geometry(name) => Logical::Geometry,
         DataType::Interval { .. } => Logical::Interval,
         DataType::JSON | DataType::JSONB => Logical::Json,
         DataType::Array(
@@ -53,6 +55,10 @@ pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
         }
         ty => return plain(ty).map(Part::Plain),
     }))
+}
+
+fn is_geometry(name: &ObjectName) -> bool {
+    name.to_string().eq_ignore_ascii_case("geometry")
 }
 
 /// The name of a type of ours that is written with its schema: `pg_catalog.int4`, `main.integer`.
@@ -173,7 +179,7 @@ fn named_type(name: &str) -> Result<Type> {
 
 fn no_type(name: &str) -> Error {
     Error::invalid(format!("there is no type {name} for columns"))
-        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, uuid, json, enum('a', 'b'), lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer); CREATE TYPE makes others")
+        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, bit, uuid, json, geometry, enum('a', 'b'), lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer); CREATE TYPE makes others")
 }
 
 /// Whether a type says that a column numbers itself.
@@ -230,7 +236,9 @@ pub(super) fn part_text(part: &Part) -> String {
 pub(super) fn logical_text(logical: &Logical) -> String {
     let part = part_text;
     match logical {
-        Logical::Uuid | Logical::Interval | Logical::Json => logical.to_string(),
+        Logical::Uuid | Logical::Interval | Logical::Json | Logical::Bit | Logical::Geometry => {
+            logical.to_string()
+        }
         Logical::Collated(_) => type_text(Type::Utf8),
         Logical::List(item) => format!("{}[]", part(item)),
         Logical::Array(item, length) => format!("{}[{length}]", part(item)),
@@ -257,7 +265,8 @@ pub fn stored_literal(value: &Datum, column: &Column) -> Result<String> {
 /// A value of another type.
 pub(crate) fn literal(value: &Datum, ty: &arrow::datatypes::DataType) -> Result<String> {
     let is_logical = *ty != arrow::datatypes::DataType::Binary && matches!(value, Datum::Binary(_))
-        || crate::logical::is_enum(ty);
+        || crate::logical::is_enum(ty)
+        || crate::logical::is_bytes(ty);
     if is_logical {
         return crate::logical::literal(&value::array(ty, std::iter::once(value))?, 0);
     }

@@ -84,6 +84,10 @@ pub(super) fn comparable(constant: &ScalarValue) -> Option<Datum> {
     if let ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes)) = constant {
         return Some(Datum::Binary(bytes.clone()));
     }
+    // So are bits and geometries.
+    if let ScalarValue::LargeBinary(Some(bytes)) | ScalarValue::BinaryView(Some(bytes)) = constant {
+        return Some(Datum::Binary(bytes.clone()));
+    }
     // An enum is in the order of its labels.
     if let ScalarValue::Struct(of) = constant
         && is_enum(of.data_type())

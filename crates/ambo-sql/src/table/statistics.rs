@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Precision};
 
 use crate::{
-    logical::{UUID, UUID_LEN, is_enum},
+    logical::{BIT, GEOMETRY, UUID, UUID_LEN, is_enum},
     value::{self, scalar},
 };
 
@@ -112,6 +112,8 @@ pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef)
 fn bound_of(value: &Datum, ty: &DataType) -> Option<ScalarValue> {
     match (value, ty) {
         (Datum::Binary(bytes), &UUID) => Some(ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes.clone()))),
+        (Datum::Binary(bytes), &BIT) => Some(ScalarValue::LargeBinary(Some(bytes.clone()))),
+        (Datum::Binary(bytes), &GEOMETRY) => Some(ScalarValue::BinaryView(Some(bytes.clone()))),
         (Datum::Binary(_), ty) if !ty.is_binary() => None,
         (Datum::U16(_), ty) if is_enum(ty) => {
             ScalarValue::try_from_array(&value::array(ty, std::iter::once(value)).ok()?, 0).ok()

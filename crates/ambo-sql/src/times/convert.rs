@@ -211,6 +211,8 @@ pub(super) fn name_of(ty: &DataType) -> &'static str {
         D::Time32(_) | D::Time64(_) => "time",
         D::Interval(_) | D::Duration(_) => "interval",
         &logical::UUID => "uuid",
+        &logical::BIT => "bit",
+        &logical::GEOMETRY => "geometry",
         _ => "value",
     }
 }

@@ -13,13 +13,12 @@ use datafusion::{
 
 use super::{
     is_interval, is_text,
-    rules::{combined, compared, is_comparison},
+    rules::{combined, compared, is_comparison, is_said},
 };
-use crate::logical::UUID;
 
 /// Whether the planner would not compare them, because one is a text.
 fn with_text(from: &DataType, to: &DataType) -> bool {
-    let is_other = |ty: &DataType| *ty == UUID || is_interval(ty);
+    let is_other = |ty: &DataType| is_said(ty) || is_interval(ty);
     is_other(from) && is_text(to) || is_text(from) && is_other(to)
 }
 

@@ -34,7 +34,7 @@ use super::{
     sum::{day_at_time, day_in_range, sum, with_end},
 };
 use crate::functions::{JsonExtract, is_json};
-use crate::logical::{UUID, is_enum};
+use crate::logical::{UUID, is_bytes, is_enum};
 use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// See the module.
@@ -103,7 +103,7 @@ impl Times {
     /// Whether there is something to do in the expressions of an operator.
     fn concerns(&self, plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
         let is_before = matches!(self, Self::Before);
-        let is_ours = |ty: &DataType| is_time(ty) || *ty == UUID;
+        let is_ours = |ty: &DataType| is_time(ty) || is_said(ty);
         if is_before && schema.fields().iter().any(|field| is_ours(field.data_type())) {
             return Ok(true);
         }
@@ -196,16 +196,16 @@ pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
         Expr::Between(Between { expr, negated, low, high })
-            if [&expr, &low, &high].iter().any(|of| is_uuid(of, schema)) =>
+            if let Some(ty) = [&expr, &low, &high].iter().find_map(|of| said(of, schema)) =>
         {
-            let [expr, low, high] = [expr, low, high].map(|of| Box::new(uuid(*of, schema)));
+            let [expr, low, high] = [expr, low, high].map(|of| Box::new(as_said(*of, &ty, schema)));
             Ok(Transformed::yes(Expr::Between(Between { expr, negated, low, high })))
         }
         Expr::InList(InList { expr, list, negated })
-            if is_uuid(&expr, schema) || list.iter().any(|of| is_uuid(of, schema)) =>
+            if let Some(ty) = std::iter::once(expr.as_ref()).chain(&list).find_map(|of| said(of, schema)) =>
         {
-            let expr = Box::new(uuid(*expr, schema));
-            let list = list.into_iter().map(|of| uuid(of, schema)).collect();
+            let expr = Box::new(as_said(*expr, &ty, schema));
+            let list = list.into_iter().map(|of| as_said(of, &ty, schema)).collect();
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
         Expr::ScalarFunction(mut function)
@@ -295,14 +295,19 @@ fn number(expr: Expr, schema: &DFSchema) -> Expr {
     }
 }
 
-fn is_uuid(expr: &Expr, schema: &DFSchema) -> bool {
-    type_of(expr, schema).is_some_and(|ty| ty == UUID)
+/// Whether values of a type are said by texts, beside which they stand: UUIDs, bits, geometries.
+pub(super) fn is_said(ty: &DataType) -> bool {
+    *ty == UUID || is_bytes(ty)
 }
 
-/// A text as the UUID that a UUID is compared with.
-fn uuid(expr: Expr, schema: &DFSchema) -> Expr {
+fn said(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    type_of(expr, schema).filter(is_said)
+}
+
+/// A text as the value that a UUID and the like is compared with.
+fn as_said(expr: Expr, ty: &DataType, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
-        Some(ty) if is_text(&ty) => cast(expr, UUID),
+        Some(of) if is_text(&of) => cast(expr, ty.clone()),
         _ => expr,
     }
 }
@@ -348,7 +353,8 @@ pub(super) fn compared(
         return Ok(Transformed::yes(binary(ordered(cast(left, INTERVAL)), op, ordered(right))));
     }
     let common = match (from, to) {
-        (from, to) if *from == UUID && is_text(to) || is_text(from) && *to == UUID => Some(UUID),
+        (from, to) if is_said(from) && is_text(to) => Some(from.clone()),
+        (from, to) if is_text(from) && is_said(to) => Some(to.clone()),
         (from, to) if !is_moment(from) && !is_moment(to) => None,
         (from, to) if from == to => None,
         (from, to) if is_moment(from) && is_moment(to) => Some(either(from, to)),
@@ -505,7 +511,7 @@ fn says_in_quotes(of: &Expr, from: &DataType, to: &DataType, schema: &DFSchema) 
     let is_in_quotes = is_moment(to)
         || is_interval(to)
         || is_enum(to)
-        || *to == UUID
+        || is_said(to)
         || matches!(to, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_));
     is_in_quotes && is_text(from) && of.to_field(schema).is_ok_and(|(_, field)| is_json(&field))
 }

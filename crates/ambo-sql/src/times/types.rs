@@ -14,6 +14,7 @@ use super::{MOMENT, instant};
 use ambo::arrow::part_type;
 
 use crate::{
+    logical::BIT,
     statement::{declared, is_serial},
     user_types::UserTypes,
 };
@@ -35,6 +36,9 @@ fn type_of_name(named: &Named, types: &UserTypes) -> Option<DataType> {
         Named::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => instant(),
         Named::Timestamp(..) | Named::Datetime(_) | Named::TimestampNtz(_) => MOMENT,
         Named::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => instant(),
+        Named::Bit(_) | Named::BitVarying(_) | Named::VarBit(_) => BIT,
+        // A whole value of it is cast by a function; within others it is a text.
+        Named::JSON | Named::JSONB => DataType::Utf8,
         Named::Blob(_) | Named::Binary(_) | Named::Varbinary(_) => DataType::Binary,
         Named::UTinyInt
         | Named::USmallInt

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | boolean | u8, 0 or 1 |
 //! | integers, floats, decimals, dates, times, timestamps | little-endian, as wide as the type |
-//! | text, binary, json | varint length, the bytes |
+//! | text, binary, json, bit, geometry | varint length, the bytes |
 //! | uuid, interval | 16, 20 bytes, as in a column of their own |
 //! | list | varint count, then the items |
 //! | array | the items |

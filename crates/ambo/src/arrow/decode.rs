@@ -5,14 +5,14 @@ use std::sync::Arc;
 use ambo_engine::catalog::{Interval, logical::nested::Reader};
 use arrow_array::{
     ArrayRef, FixedSizeBinaryArray, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray,
-    types::IntervalMonthDayNanoType,
+    cast::AsArray, types::IntervalMonthDayNanoType,
 };
 use arrow_buffer::{Buffer, IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::{
     export::refused,
-    logical::{UUID_LEN, enums, logical_type},
+    logical::{UUID_LEN, enums, logical_type, wide},
     rows,
 };
 use crate::{ColumnBuffer, Error, Logical, Part, Result};
@@ -28,11 +28,23 @@ enum Values<'l> {
     Uuids(Vec<u8>),
     Intervals(Vec<IntervalMonthDayNano>),
     Texts(ColumnBuffer),
+    /// Bytes of bits or geometries.
+    Bytes(ColumnBuffer),
     Codes(ColumnBuffer),
-    List { ends: Vec<i32>, items: Box<Items<'l>> },
-    Array { length: usize, items: Box<Items<'l>> },
+    List {
+        ends: Vec<i32>,
+        items: Box<Items<'l>>,
+    },
+    Array {
+        length: usize,
+        items: Box<Items<'l>>,
+    },
     Struct(Vec<Items<'l>>),
-    Map { ends: Vec<i32>, keys: Box<Items<'l>>, values: Box<Items<'l>> },
+    Map {
+        ends: Vec<i32>,
+        keys: Box<Items<'l>>,
+        values: Box<Items<'l>>,
+    },
 }
 
 /// What is within.
@@ -52,6 +64,7 @@ impl<'l> Decoder<'l> {
             Logical::Interval => Values::Intervals(Vec::with_capacity(rows)),
             Logical::Json | Logical::Collated(_) => Values::Texts(ColumnBuffer::new(logical.kind())),
             Logical::Enum(_) => Values::Codes(ColumnBuffer::new(logical.kind())),
+            Logical::Bit | Logical::Geometry => Values::Bytes(ColumnBuffer::new(logical.kind())),
             Logical::List(item) => Values::List { ends: vec![0], items: items(item) },
             Logical::Array(item, length) => Values::Array { length: *length as usize, items: items(item) },
             Logical::Struct(fields) => {
@@ -64,6 +77,10 @@ impl<'l> Decoder<'l> {
 
     /// Takes a stored value.
     pub(super) fn push(&mut self, stored: &[u8]) -> Read<()> {
+        if let Values::Bytes(buffer) = &mut self.values {
+            self.valid.push(true);
+            return buffer.push(stored.into()).map_err(|error| error.to_string());
+        }
         let mut reader = Reader::new(stored);
         self.read(&mut reader)?;
         reader.finish()
@@ -74,7 +91,7 @@ impl<'l> Decoder<'l> {
         match &mut self.values {
             Values::Uuids(bytes) => bytes.resize(bytes.len() + UUID_LEN as usize, 0),
             Values::Intervals(all) => all.push(IntervalMonthDayNano::new(0, 0, 0)),
-            Values::Texts(buffer) | Values::Codes(buffer) => push_null(buffer)?,
+            Values::Texts(buffer) | Values::Codes(buffer) | Values::Bytes(buffer) => push_null(buffer)?,
             Values::List { ends, .. } | Values::Map { ends, .. } => ends.push(ends[ends.len() - 1]),
             Values::Array { length, items } => (0..*length).try_for_each(|_| items.push_null())?,
             Values::Struct(fields) => fields.iter_mut().try_for_each(Items::push_null)?,
@@ -93,7 +110,7 @@ impl<'l> Decoder<'l> {
             Values::Texts(buffer) => {
                 buffer.push(reader.text()?.into()).map_err(|error| error.to_string())?;
             }
-            Values::Codes(buffer) => {
+            Values::Codes(buffer) | Values::Bytes(buffer) => {
                 buffer.push(reader.plain(buffer.ty())?).map_err(|error| error.to_string())?;
             }
             Values::List { ends, items } => {
@@ -135,6 +152,7 @@ impl<'l> Decoder<'l> {
                 Arc::new(all.map_err(refused)?)
             }
             (Values::Texts(buffer), _) => rows::array(buffer)?,
+            (Values::Bytes(buffer), ty) => wide(rows::array(buffer)?.as_binary(), &ty),
             (Values::Codes(buffer), ty) => enums(&rows::array(buffer)?, &ty)?,
             (Values::List { ends, items }, DataType::List(item)) => {
                 Arc::new(ListArray::try_new(item, offsets(ends), items.finish()?, nulls).map_err(refused)?)

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, IntervalUnit};
 
 use super::{
     import::fill,
-    logical::{UUID_LEN, codes},
+    logical::{UUID_LEN, codes, narrow},
 };
 use crate::{ColumnBuffer, Error, Logical, Part, Result};
 
@@ -63,6 +63,11 @@ impl Encoder {
             (Logical::Enum(of), _) => {
                 let mut buffer = ColumnBuffer::new(logical.kind());
                 fill(&mut buffer, &codes(array, of)?, 1)?;
+                Values::Plain(buffer)
+            }
+            (Logical::Bit | Logical::Geometry, _) => {
+                let mut buffer = ColumnBuffer::new(logical.kind());
+                fill(&mut buffer, &narrow(array, logical)?, 1)?;
                 Values::Plain(buffer)
             }
             (Logical::Json | Logical::Collated(_), ty) if ty.is_string() => {

@@ -6,19 +6,22 @@
 //! | `interval` | `interval(month_day_nano)` |
 //! | `json` | `utf8`, with the extension `arrow.json` |
 //! | collated text | `utf8`, with the extension `ambo.collated`, whose metadata is the name of the collation |
+//! | `bit` | `large_binary`, which nothing else has in a plan, with the extension `ambo.bit` |
+//! | `geometry` | `binary_view`, which nothing else has in a plan, with the extension `geoarrow.wkb` |
 //! | enums | a struct of one `uint16`, the place of the label; the name of the field has all labels ([`enum_of`]) |
 //! | lists, arrays of one length, structs, maps | `list`, `fixed_size_list`, `struct`, `map`; what is within may be NULL |
 
 use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, PrimitiveArray, StructArray, cast::AsArray, types::UInt16Type,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, PrimitiveArray, StructArray,
+    cast::AsArray, types::UInt16Type,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, IntervalUnit};
 
 use super::{decode::Decoder, encode::Encoder, import::type_of, types::data_type};
-use crate::{ColumnBuffer, DatumRef, Enum, Error, Logical, Part, Result, Type};
+use crate::{Bits, ColumnBuffer, DatumRef, Enum, Error, Geometry, Logical, Part, Result, Type};
 
 /// Bytes of a UUID.
 pub(super) const UUID_LEN: i32 = 16;
@@ -26,6 +29,10 @@ const EXTENSION: &str = "ARROW:extension:name";
 const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
 /// The extension of texts with a collation.
 const COLLATED: &str = "ambo.collated";
+/// The extension of bits.
+const BIT: &str = "ambo.bit";
+/// The extension of geometries.
+const GEOMETRY: &str = "geoarrow.wkb";
 
 /// The Arrow type that values of a logical type have.
 pub fn logical_type(logical: &Logical) -> DataType {
@@ -40,6 +47,8 @@ pub fn logical_type(logical: &Logical) -> DataType {
             DataType::Struct(fields.collect())
         }
         Logical::Enum(of) => enum_type(&of.labels),
+        Logical::Bit => DataType::LargeBinary,
+        Logical::Geometry => DataType::BinaryView,
         Logical::Map(key, value) => {
             let key = Field::new("key", part_type(key), false);
             let value = Field::new("value", part_type(value), true);
@@ -115,7 +124,7 @@ pub fn part_type(part: &Part) -> DataType {
 }
 
 /// The logical type of values of an Arrow type that says more than how they are stored; `None` of one that does not. 16 bytes of one
-/// length are UUIDs: nothing else has them here.
+/// length are UUIDs, long bytes are bits and views of bytes geometries: nothing else has them here.
 ///
 /// # Errors
 /// [`Error::Invalid`]: what is within has a type that no column has.
@@ -123,6 +132,8 @@ pub fn logical_of(ty: &DataType) -> Result<Option<Logical>> {
     Ok(Some(match ty {
         DataType::FixedSizeBinary(UUID_LEN) => Logical::Uuid,
         DataType::Interval(_) => Logical::Interval,
+        DataType::LargeBinary => Logical::Bit,
+        DataType::BinaryView => Logical::Geometry,
         DataType::List(item) | DataType::LargeList(item) => Logical::list(part_of(item.data_type())?),
         DataType::FixedSizeList(item, length) => {
             Logical::Array(Box::new(part_of(item.data_type())?), u32::try_from(*length).unwrap_or(0))
@@ -165,7 +176,29 @@ pub(super) fn logical_of_field(field: &Field) -> Result<Option<Logical>> {
         (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Some(COLLATED)) => {
             Ok(collation_of(field).map(|name| Logical::Collated(name.to_owned())))
         }
-        (ty, _) => logical_of(ty),
+        (DataType::LargeBinary, Some(BIT)) => Ok(Some(Logical::Bit)),
+        (DataType::BinaryView, Some(GEOMETRY)) => Ok(Some(Logical::Geometry)),
+        // Elsewhere they are bytes of any kind.
+        (ty, _) => logical_of(&short_bytes(ty)),
+    }
+}
+
+/// A type with plain bytes for long ones and for views of them, also within.
+pub fn short_bytes(ty: &DataType) -> DataType {
+    let of = |field: &Arc<Field>| -> Arc<Field> {
+        match short_bytes(field.data_type()) {
+            same if same == *field.data_type() => field.clone(),
+            other => Arc::new(Field::clone(field).with_data_type(other)),
+        }
+    };
+    match ty {
+        DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+        DataType::List(item) => DataType::List(of(item)),
+        DataType::LargeList(item) => DataType::LargeList(of(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(of(item), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(of).collect()),
+        DataType::Map(entries, is_sorted) => DataType::Map(of(entries), *is_sorted),
+        ty => ty.clone(),
     }
 }
 
@@ -189,6 +222,8 @@ pub(super) fn marked(field: Field, logical: &Logical) -> Field {
     let extension = match logical {
         Logical::Uuid => "arrow.uuid",
         Logical::Json => "arrow.json",
+        Logical::Bit => BIT,
+        Logical::Geometry => GEOMETRY,
         Logical::Collated(name) => return collated(field, name),
         _ => return field,
     };
@@ -218,6 +253,9 @@ pub fn from_stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
 
 /// As [`from_stored`], of a logical type that is known.
 pub(super) fn decoded(stored: &BinaryArray, logical: &Logical) -> Result<ArrayRef> {
+    if matches!(logical, Logical::Bit | Logical::Geometry) {
+        return Ok(wide(stored, &logical_type(logical)));
+    }
     let mut decoder = Decoder::of(logical, stored.len());
     for row in 0..stored.len() {
         match stored.is_null(row) {
@@ -244,6 +282,9 @@ pub fn to_stored(array: &ArrayRef) -> Result<ArrayRef> {
 
 /// Values as a column of a logical type stores them. REQUIRES: it is stored in binary.
 pub(super) fn encoded(array: &ArrayRef, logical: &Logical) -> Result<BinaryArray> {
+    if matches!(logical, Logical::Bit | Logical::Geometry) {
+        return narrow(array, logical);
+    }
     let encoder = Encoder::of(logical, array)?;
     let (mut ends, mut data) = (vec![0u32], Vec::new());
     for row in 0..array.len() {
@@ -257,4 +298,45 @@ pub(super) fn encoded(array: &ArrayRef, logical: &Logical) -> Result<BinaryArray
     }
     BinaryArray::try_new(super::export::offsets(ends), Buffer::from_vec(data), array.logical_nulls())
         .map_err(super::export::refused)
+}
+
+/// Stored bits or geometries as those of their Arrow type.
+pub(super) fn wide(stored: &BinaryArray, ty: &DataType) -> ArrayRef {
+    match ty {
+        DataType::LargeBinary => Arc::new(stored.iter().collect::<LargeBinaryArray>()),
+        _ => Arc::new(stored.iter().collect::<BinaryViewArray>()),
+    }
+}
+
+/// Bits or geometries, or their texts, or bytes that are stored of them, as they are stored.
+///
+/// # Errors
+/// [`Error::Invalid`]: values that are none.
+pub(super) fn narrow(array: &ArrayRef, logical: &Logical) -> Result<BinaryArray> {
+    let read = |text: &str| match logical {
+        Logical::Bit => Bits::read(text).map(|bits| bits.encode()),
+        _ => Geometry::read(text).map(|geometry| geometry.encode()),
+    };
+    let ty = array.data_type();
+    if ty.is_string() {
+        let mut buffer = ColumnBuffer::new(Type::Utf8);
+        super::import::fill(&mut buffer, array, 1)?;
+        let value = |row| match buffer.get(row).map_err(|error| Error::Invalid(error.to_string()))? {
+            DatumRef::Utf8(text) => read(text).map(Some).map_err(Error::Invalid),
+            _ => Ok(None),
+        };
+        return (0..buffer.len()).map(value).collect();
+    }
+    Ok(match (ty, logical) {
+        (DataType::LargeBinary, Logical::Bit) => array.as_binary::<i64>().iter().collect(),
+        (DataType::BinaryView, Logical::Geometry) => array.as_binary_view().iter().collect(),
+        (DataType::Binary, _) => {
+            let bytes = array.as_binary::<i32>();
+            let check = |value| logical.check(DatumRef::Binary(value)).map_err(Error::Invalid);
+            bytes.iter().flatten().try_for_each(check)?;
+            bytes.clone()
+        }
+        (DataType::Null, _) => BinaryArray::new_null(array.len()),
+        _ => return Err(Error::Invalid(format!("{ty} of Arrow is not {logical}"))),
+    })
 }

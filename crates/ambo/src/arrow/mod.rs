@@ -15,7 +15,7 @@ pub use import::{buffers, definition, type_of};
 pub(crate) use import::{buffers_of, numbers};
 pub use logical::{
     collated, collation_of, enum_of, enum_type, from_stored, logical_of, logical_type, part_of, part_type,
-    to_stored,
+    short_bytes, to_stored,
 };
 pub use order::{Lane, Ordered};
 pub use rows::{RowBatches, RowUnits, array};

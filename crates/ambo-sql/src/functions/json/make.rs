@@ -20,11 +20,11 @@ use datafusion::{
 
 use super::{
     is_json, text_or_json,
-    value::{given, write_text},
+    value::{given, read, write_text},
 };
 use crate::{
     files::value_texts,
-    logical::{is_enum, labels},
+    logical::{bytes_texts, is_bytes, is_enum, labels},
     times::is_text,
     value::returned,
 };
@@ -35,6 +35,8 @@ enum What {
     Value,
     /// A text is read.
     Cast,
+    /// As a cast, but NULL of what is no JSON.
+    TryCast,
     /// NULL is null.
     Element,
     Array,
@@ -54,7 +56,7 @@ pub(super) struct Make {
 }
 
 impl Make {
-    pub(super) fn all() -> [Self; 8] {
+    pub(super) fn all() -> [Self; 9] {
         let of = |name, aliases: &[&str], what| Self {
             name,
             aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
@@ -64,6 +66,7 @@ impl Make {
         [
             of("to_json", &["to_jsonb", "json_quote", "array_to_json", "row_to_json"], What::Value),
             of("cast_to_json", &[], What::Cast),
+            of("try_cast_to_json", &[], What::TryCast),
             of("json_element", &[], What::Element),
             of("json_array", &["json_build_array", "jsonb_build_array"], What::Array),
             of("json_object", &["json_build_object", "jsonb_build_object"], What::Object),
@@ -89,7 +92,9 @@ impl ScalarUDFImpl for Make {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let fits = match self.what {
-            What::Value | What::Cast | What::Element | What::ArrayOf | What::ObjectOf => types.len() == 1,
+            What::Value | What::Cast | What::TryCast | What::Element | What::ArrayOf | What::ObjectOf => {
+                types.len() == 1
+            }
             What::Pair => types.len() == 2,
             What::Object => types.len().is_multiple_of(2),
             What::Array => true,
@@ -127,6 +132,11 @@ impl ScalarUDFImpl for Make {
         let made = match self.what {
             What::ArrayOf | What::ObjectOf => self.of_parts(&columns[0])?,
             What::Cast if columns[0].data_type() == &DataType::Utf8 => cast_texts(&columns[0])?,
+            What::TryCast if columns[0].data_type() == &DataType::Utf8 => {
+                let texts = columns[0].as_string::<i32>().iter();
+                let texts = texts.map(|text| text.filter(|text| read(text).is_ok()));
+                Arc::new(texts.collect::<StringArray>())
+            }
             _ => self.of_columns(&columns, &args.arg_fields, rows)?,
         };
         returned(made, is_one)
@@ -143,7 +153,7 @@ impl Make {
         let texts = texts.collect::<Result<Vec<_>>>()?;
         let mut out = StringBuilder::new();
         for row in 0..rows {
-            if matches!(self.what, What::Value | What::Cast) && columns[0].is_null(row) {
+            if matches!(self.what, What::Value | What::Cast | What::TryCast) && columns[0].is_null(row) {
                 out.append_null();
                 continue;
             }
@@ -238,6 +248,7 @@ pub(super) fn json_texts(array: &ArrayRef, field: &Field) -> Result<Vec<String>>
             };
             spans(map.value_offsets()).map(one).collect()
         }
+        ty if is_bytes(ty) => quoted_texts(&(Arc::new(bytes_texts(array)?) as ArrayRef))?,
         _ => quoted_texts(array)?,
     };
     Ok(or_null(made))

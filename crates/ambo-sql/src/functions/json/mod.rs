@@ -9,6 +9,7 @@
 //! | `read` | what is asked of a value |
 //! | `extract` | what stands at a place |
 //! | `change` | other values of it |
+//! | `parts` | JSON within values of other types |
 //! | `make` | JSON of values of SQL, and arrays and objects of many rows |
 //! | `each` | rows of a value |
 //! | `shape` | types that a structure says |
@@ -17,6 +18,7 @@ mod change;
 mod each;
 mod extract;
 mod make;
+mod parts;
 mod path;
 mod read;
 mod shape;
@@ -41,6 +43,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let mut all: Vec<_> = ALL.into_iter().flat_map(plain::functions).collect();
     all.extend(extract::Extract::all().map(ScalarUDF::new_from_impl));
     all.extend(change::Change::all().map(ScalarUDF::new_from_impl));
+    all.extend(parts::JsonParts::all().map(ScalarUDF::new_from_impl));
     all.extend(make::Make::all().map(ScalarUDF::new_from_impl));
     all.extend(each::Rows::all().map(ScalarUDF::new_from_impl));
     all

@@ -6,7 +6,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use ambo_files::{Form, Format, Reading, byte, paths};
+use ambo_files::{Form, Format, Reading, RowsOf, byte, paths};
 use arrow::{
     array::{
         Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
@@ -228,7 +228,9 @@ const JSON_OPTIONS: [&str; 8] = [
 ];
 
 /// Options that change nothing here: all of a file is looked at, and what it is compressed by is seen from it.
-const WITHOUT_EFFECT: [&str; 13] = [
+const WITHOUT_EFFECT: [&str; 15] = [
+    "map_inference_threshold",
+    "field_appearance_threshold",
     "auto_detect",
     "sample_size",
     "maximum_sample_files",
@@ -294,6 +296,9 @@ impl Asked {
             Some(of_name) if of_name.form == form => of_name,
             _ => Format::new(form),
         };
+        if format.rows == RowsOf::Objects {
+            format.rows = RowsOf::Either;
+        }
         let mut reading = Reading { filename: self.filename()?, ..Reading::default() };
         let one = |name: &str, value: &str| {
             let value = if value == "\\t" { "\t" } else { value };
@@ -330,14 +335,33 @@ impl Asked {
                         return Err(Error::not_found("format", other, known.into_iter()));
                     }
                 },
-                // Rows are objects.
-                "records" if !is_csv && matches!(value.as_str(), "true" | "auto") => {}
+                "records" if !is_csv => {
+                    format.rows = match value.to_lowercase().as_str() {
+                        "true" => RowsOf::Objects,
+                        "auto" => RowsOf::Either,
+                        "false" => RowsOf::Values(String::new()),
+                        _ => {
+                            let what = format!("{}(): records is true, false or auto", self.function);
+                            return Err(Error::invalid(what));
+                        }
+                    };
+                }
+                "geojson" if !is_csv && value == "auto" => {}
+                "geojson" if !is_csv => match self.truth(name, value)? {
+                    true => format.rows = RowsOf::Features,
+                    false if format.rows == RowsOf::Features => format.rows = RowsOf::Either,
+                    false => {}
+                },
                 name if WITHOUT_EFFECT.contains(&name) => {}
                 other => return Err(self.unknown(other, if is_csv { &CSV[..] } else { &JSON[..] })),
             }
         }
         if is_csv {
             format.check()?;
+        }
+        if format.rows == RowsOf::Values(String::new()) {
+            let named = reading.names.first().map_or("json", String::as_str);
+            format.rows = RowsOf::Values(named.to_owned());
         }
         Ok((format, reading))
     }
@@ -360,8 +384,17 @@ const CSV: [&str; 14] = [
     "hive_partitioning",
     "union_by_name",
 ];
-const JSON: [&str; 7] =
-    ["columns", "types", "format", "ignore_errors", "filename", "hive_partitioning", "union_by_name"];
+const JSON: [&str; 9] = [
+    "columns",
+    "types",
+    "format",
+    "records",
+    "geojson",
+    "ignore_errors",
+    "filename",
+    "hive_partitioning",
+    "union_by_name",
+];
 
 /// Rows that were read already.
 fn rows(columns: Vec<(&str, ArrayRef)>) -> Result<Arc<dyn TableSource>> {
