@@ -17,7 +17,7 @@ use crate::{
 
 const BUFFER_BYTES: usize = 256 << 10;
 /// What the column of features' geometries is called.
-const GEOMETRY: &str = "geometry";
+pub(crate) const GEOMETRY: &str = "geometry";
 
 /// Whether the first value of lines is no object.
 pub(crate) fn begins_otherwise(lines: impl Read) -> io::Result<bool> {

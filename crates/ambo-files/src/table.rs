@@ -10,10 +10,11 @@ use ambo::Type;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::{
-    Batches, Column, Converter, Error, Form, Format, Kind, Look, Part, Result,
+    Batches, Column, Converter, Error, Form, Format, Kind, Look, Part, Result, RowsOf,
     infer::Inference,
     nested,
     records::names,
+    rewritten::GEOMETRY,
     source::{Position, Source},
 };
 
@@ -139,6 +140,10 @@ impl TextTable {
         let inference = inference.unwrap_or_default();
         let mut columns = inference.columns(true);
         let of_files = of_files.unwrap_or_default();
+        if columns.is_empty() && of_files.is_empty() && format.rows == RowsOf::Features {
+            // A collection without features.
+            columns.push(Column { name: GEOMETRY.to_owned(), ty: Type::Utf8, nullable: true });
+        }
         // What the file says of such a column is not what its folder says.
         if let Some(twice) = of_files.iter().find(|name| columns.iter().any(|column| column.name == **name)) {
             let what = format!("the files have a column \"{twice}\" of their own");

@@ -152,8 +152,8 @@ pub(crate) enum Statement {
 pub(crate) enum Maintenance {
     /// Merges all that can be merged.
     Compact,
-    /// Writes what is in memory to pages.
-    Checkpoint,
+    /// Writes what is in memory to pages, of the database of this name.
+    Checkpoint(Option<ast::Ident>),
     /// Reads everything and says what is wrong.
     Check,
     /// Makes a copy in this directory.
@@ -292,11 +292,10 @@ fn finish(tree: &mut impl WalkMut, parser: &Parser<'_>, tokens: Range<usize>) ->
 }
 
 /// Statements of ours, by their words.
-const MAINTENANCE: [(&[&str], Maintenance); 4] = [
+const MAINTENANCE: [(&[&str], Maintenance); 3] = [
     (&["COMPACT"], Maintenance::Compact),
     // Its former name.
     (&["SETTLE"], Maintenance::Compact),
-    (&["CHECKPOINT"], Maintenance::Checkpoint),
     (&["CHECK", "DATABASE"], Maintenance::Check),
 ];
 
@@ -327,6 +326,11 @@ fn vacuum(parser: &mut Parser<'_>) -> Result<Option<Statement>> {
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
         return Ok(Statement::Maintain(what.clone()));
+    }
+    if words(parser, &["CHECKPOINT"]) {
+        let is_end = matches!(parser.peek_token().token, Token::EOF | Token::SemiColon);
+        let name = if is_end { None } else { Some(parser.parse_identifier()?) };
+        return Ok(Statement::Maintain(Maintenance::Checkpoint(name)));
     }
     if words(parser, &["BACKUP", "TO"]) {
         return Ok(Statement::Maintain(Maintenance::Backup(parser.parse_literal_string()?)));

@@ -85,6 +85,9 @@ impl Attached {
     }
 }
 
+/// Options of DuckDB's that say how its files are laid out, and not what is in them.
+const HINTS: [&str; 5] = ["block_size", "compress", "recovery_mode", "row_group_size", "storage_version"];
+
 pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Rows<'static>> {
     const TAG: &str = "ATTACH";
     let Attach { path, alias, if_not_exists, options } = attach;
@@ -95,6 +98,7 @@ pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Row
             "read_write" => read_only = !is_on(name, value.as_deref())?,
             "type" if value.as_deref().is_some_and(|value| ["ambo", "duckdb"].contains(&value)) => {}
             "key_file" => key_file = value.as_deref(),
+            hint if HINTS.contains(&hint) => {}
             other => {
                 let known = ["read_only", "read_write", "key_file", "type"];
                 return Err(about(Error::not_found("option of ATTACH", other, known.into_iter()), name));
@@ -195,6 +199,23 @@ pub(crate) fn detach(connection: &mut Connection, name: &Ident, if_exists: bool)
     let mut place = connection.others.remove(nth);
     place.rollback();
     Ok(Rows::done(TAG, None))
+}
+
+impl Connection {
+    /// Writes what is in memory of the database of a name to its pages.
+    ///
+    /// # Errors
+    /// There is none of that name; what the engine says.
+    pub(crate) fn flush_database(&self, name: &Ident) -> Result<()> {
+        let wanted = ident(name);
+        match self.places().find(|place| place.name == wanted) {
+            Some(place) => Ok(place.engine.db.flush()?),
+            None => {
+                let known = self.places().map(|place| place.name.as_str());
+                Err(about(Error::not_found("database", &wanted, known), name))
+            }
+        }
+    }
 }
 
 pub(crate) fn use_database(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'static>> {

@@ -196,7 +196,7 @@ fn from_bits(array: &ArrayRef, to: &DataType, strict: bool) -> Result<ArrayRef> 
     }
     Ok(match to {
         DataType::Boolean => {
-            let all = numbers(128)?.into_iter().map(|number| number.map(|number| number != 0));
+            let all = numbers(8)?.into_iter().map(|number| number.map(|number| number != 0));
             Arc::new(all.collect::<arrow::array::BooleanArray>())
         }
         DataType::Int8 => cast_to!(Int8Type, 8, |number| number as i8),

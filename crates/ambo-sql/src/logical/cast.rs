@@ -39,7 +39,28 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
         _ if is_text(from) => is_nested(to),
         _ if is_nested(from) && is_text(to) => true,
         _ if matches!((from, to), (DataType::Struct(_), DataType::Map(..))) => true,
-        _ => parts(from, to).is_some_and(|parts| parts.iter().any(|(from, to)| times::converts(from, to))),
+        _ => parts(from, to).is_some_and(|parts| {
+            by_places(from, to) || parts.iter().any(|(from, to)| times::converts(from, to))
+        }),
+    }
+}
+
+/// Whether structs have no name in common, where the planner has no cast.
+fn by_places(from: &DataType, to: &DataType) -> bool {
+    let (DataType::Struct(from), DataType::Struct(to)) = (from, to) else { return false };
+    let is_named = from.iter().any(|from| to.iter().any(|to| to.name() == from.name()));
+    !is_named && from.len() == to.len() && from.iter().zip(to).all(|(from, to)| fits(from, to))
+}
+
+/// Whether what is nested in both is of as many parts.
+fn fits(from: &FieldRef, to: &FieldRef) -> bool {
+    let (from, to) = (from.data_type(), to.data_type());
+    if !is_nested(from) || !is_nested(to) || is_enum(from) || is_enum(to) {
+        return true;
+    }
+    match (from, to) {
+        (DataType::Struct(_), DataType::Struct(_)) if by_places(from, to) => true,
+        _ => parts(from, to).is_some(),
     }
 }
 

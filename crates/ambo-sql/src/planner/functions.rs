@@ -7,18 +7,19 @@ use std::{collections::HashMap, ops::ControlFlow, sync::LazyLock};
 
 use datafusion::sql::sqlparser::{
     ast::{
-        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-        FunctionArguments, Value, VisitorMut,
+        BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+        FunctionArgumentList, FunctionArguments, Value, VisitorMut,
     },
     parser::Parser,
 };
 
 use super::{
-    json::{at_places, shaped, to_several},
+    json::{at_places, of_list as of_json_list, shaped, to_several},
     lambdas::invoked,
     ordered_aggregates::ordered,
     patterns::call,
     times::fields_of,
+    trees,
 };
 use crate::{
     names::{ident, written},
@@ -150,9 +151,9 @@ const MEANINGS: [(&str, usize, &str); 187] = [
     ("editdist3", 2, "levenshtein($1, $2)"),
     ("mid", 2, "substr($1, $2)"),
     ("mid", 3, "substr($1, $2, $3)"),
-    ("to_base64", 1, "encode($1, 'base64pad')"),
-    ("base64", 1, "encode($1, 'base64pad')"),
-    ("from_base64", 1, "decode($1, 'base64pad')"),
+    ("to_base64", 1, "encode(CAST($1 AS BYTEA), 'base64pad')"),
+    ("base64", 1, "encode(CAST($1 AS BYTEA), 'base64pad')"),
+    ("from_base64", 1, "decode(CAST($1 AS BYTEA), 'base64pad')"),
     ("sha", 1, "sha1($1)"),
     ("rand", 0, "random()"),
     ("likely", 1, "$1"),
@@ -316,7 +317,8 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if name == "map" && arguments.len() == 2 && arguments.iter().any(is_null) {
         return Some(Expr::value(Value::Null));
     }
-    if let Some(shaped) = shaped(&name, &arguments).or_else(|| at_places(&name, &arguments)) {
+    let of_json = shaped(&name, &arguments).or_else(|| at_places(&name, &arguments));
+    if let Some(shaped) = of_json.or_else(|| of_json_list(&name, &arguments)) {
         return Some(shaped);
     }
     if let Some(several) = to_several(&name, &arguments) {
@@ -336,8 +338,12 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
         let (left, right) = (nested(left).into(), nested(right).into());
         return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right })));
     }
-    if name == "encode" && arguments.len() == 2 && is_text(&arguments[1], "base64") {
-        return Some(with_padding(function));
+    if let ("encode" | "decode", 2) = (name.as_str(), arguments.len()) {
+        return of_bytes(&name, arguments);
+    }
+    if name == "coalesce" && arguments.iter().any(is_null) && !arguments.iter().all(is_null) {
+        arguments.retain(|argument| !is_null(argument));
+        return Some(call("coalesce", arguments));
     }
     if let ("strftime", [first, second]) = (name.as_str(), &arguments[..]) {
         match (is_format(first), is_format(second)) {
@@ -465,15 +471,26 @@ fn is_text(expr: &Expr, wanted: &str) -> bool {
         if matches!(&value.value, Value::SingleQuotedString(text) if text.eq_ignore_ascii_case(wanted)))
 }
 
-/// Base64 has its last group filled up (RFC 4648); the planner's has not, unless it is called so.
-fn with_padding(function: &Function) -> Expr {
-    let mut function = function.clone();
-    if let FunctionArguments::List(list) = &mut function.args
-        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(form))) = list.args.last_mut()
-    {
-        *form = Expr::value(Value::SingleQuotedString("base64pad".to_owned()));
+/// `encode(x, form)` and `decode(x, form)` of bytes: the planner would take those of a text for another type of bytes. Base64 has its
+/// padding.
+fn of_bytes(name: &str, arguments: Vec<Expr>) -> Option<Expr> {
+    let [of, form] = <[Expr; 2]>::try_from(arguments).ok()?;
+    let is_padded = name == "encode" && is_text(&form, "base64");
+    let is_cast = matches!(&of, Expr::Cast { data_type: DataType::Bytea, .. });
+    if is_cast && !is_padded {
+        return None;
     }
-    Expr::Function(function)
+    let of = match is_cast {
+        true => of,
+        false => Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(nested(of)),
+            data_type: DataType::Bytea,
+            array: false,
+            format: None,
+        },
+    };
+    Some(call(name, vec![of, if is_padded { trees::text("base64pad") } else { form }]))
 }
 
 /// Whether a format, or one of a list of formats, has a zone.

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::{patterns::call, trees};
 use crate::{
     functions::{is_wild_path, of_structure},
+    names::written,
     parse::parse_expression,
     walk::each_expr_mut,
 };
@@ -73,6 +74,17 @@ pub(super) fn to_several(function: &str, arguments: &[Expr]) -> Option<Expr> {
 
 /// Functions of a place in JSON, which give a list for a list of places.
 const OF_PLACES: [&str; 4] = ["json_type", "json_exists", "json_keys", "json_array_length"];
+
+/// Functions of JSON whose argument may be a list of JSON, which is an array: it is asked what kind and how long it is, not what is in it.
+const OF_LISTS: [&str; 3] = ["json_type", "json_array_length", "json_valid"];
+
+/// `json_type(j -> '$[*]')` is that of the array that the list is.
+pub(super) fn of_list(function: &str, arguments: &[Expr]) -> Option<Expr> {
+    let [list @ Expr::Function(of)] = arguments else { return None };
+    let is_list = written(&of.name).is_ok_and(|name| name == "json_extract_list");
+    (is_list && OF_LISTS.contains(&function))
+        .then(|| call(function, vec![call("cast_to_json", vec![list.clone()])]))
+}
 
 /// `json_type(j, ['$.a', '$.b'])` is `[json_type(j, '$.a'), json_type(j, '$.b')]`.
 pub(super) fn at_places(function: &str, arguments: &[Expr]) -> Option<Expr> {

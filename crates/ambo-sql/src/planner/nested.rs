@@ -149,6 +149,20 @@ impl ExprPlanner for NestedValues {
         Ok(PlannerResult::Original(expr))
     }
 
+    fn plan_array_literal(&self, exprs: Vec<Expr>, schema: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {
+        let types: Vec<_> = exprs.iter().map(|expr| expr.get_type(schema).ok()).collect();
+        let mut known = types.iter().flatten().filter(|ty| !ty.is_null());
+        // The planner has no common type of NULL and bytes.
+        let Some(first) = known.next().filter(|ty| ty.is_binary() && known.all(|other| other == *ty)) else {
+            return Ok(PlannerResult::Original(exprs));
+        };
+        let null = ScalarValue::try_new_null(first)?;
+        let is_null = |ty: &Option<DataType>| ty.as_ref().is_some_and(DataType::is_null);
+        let exprs = exprs.into_iter().zip(&types);
+        let exprs = exprs.map(|(expr, ty)| if is_null(ty) { lit(null.clone()) } else { expr });
+        Ok(PlannerResult::Original(exprs.collect()))
+    }
+
     fn plan_field_access(
         &self,
         access: RawFieldAccessExpr,

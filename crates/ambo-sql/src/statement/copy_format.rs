@@ -58,7 +58,8 @@ fn unknown_encoding(text: &str) -> Error {
 }
 
 /// Options of DuckDB's that say how a file is written or read, and not what.
-const HINTS: [&str; 13] = [
+const HINTS: [&str; 14] = [
+    "geoparquet_version",
     "auto_detect",
     "buffer_size",
     "max_line_size",

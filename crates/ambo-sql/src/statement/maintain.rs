@@ -19,9 +19,12 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
             db.compact()?;
             Ok(Rows::done("COMPACT", None))
         }
-        Maintenance::Checkpoint => {
+        Maintenance::Checkpoint(name) => {
             connection.require_no_transaction("CHECKPOINT")?;
-            db.flush()?;
+            match name {
+                None => db.flush()?,
+                Some(name) => connection.flush_database(&name)?,
+            }
             Ok(Rows::done("CHECKPOINT", None))
         }
         Maintenance::Backup(path) => {

@@ -22,7 +22,12 @@ pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
     Ok(Part::Logical(match ty {
         DataType::Uuid => Logical::Uuid,
         DataType::Bit(_) | DataType::BitVarying(_) | DataType::VarBit(_) => Logical::Bit,
-        DataType::Custom(name, _) if is_geometry(name) => Logical::Geometry,
+        DataType::Custom(name, modifiers) if is_geometry(name) => match modifiers.is_empty() {
+            true => Logical::Geometry,
+            false => {
+                return Err(Error::invalid("a geometry has no system of places").with_hint("write geometry"));
+            }
+        },
         DataType::Interval { .. } => Logical::Interval,
         DataType::JSON | DataType::JSONB => Logical::Json,
         DataType::Array(

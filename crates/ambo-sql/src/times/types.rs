@@ -40,7 +40,12 @@ fn type_of_name(named: &Named, types: &UserTypes) -> Option<DataType> {
         // A whole value of it is cast by a function; within others it is a text.
         Named::JSON | Named::JSONB => DataType::Utf8,
         Named::Blob(_) | Named::Binary(_) | Named::Varbinary(_) => DataType::Binary,
-        Named::UTinyInt
+        Named::Int16
+        | Named::Int32
+        | Named::Int64
+        | Named::Float32
+        | Named::Float64
+        | Named::UTinyInt
         | Named::USmallInt
         | Named::UBigInt
         | Named::UInt8

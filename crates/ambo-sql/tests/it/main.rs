@@ -14,6 +14,7 @@ mod equal_aggregations;
 mod fast;
 mod files;
 mod for_update;
+mod geojson;
 mod grouping_sets;
 mod ingest;
 mod insert;

@@ -28,11 +28,19 @@ impl Bits {
         Self(bytes.iter().flat_map(bits).collect())
     }
 
-    /// What a text of zeros and ones says.
+    /// What a text of zeros and ones says, or one of digits of 16 behind an `x`, of which each is four bits.
     ///
     /// # Errors
-    /// The first sign that is neither.
+    /// The first sign that is none of these.
     pub fn read(text: &str) -> Result<Self, String> {
+        if let Some(digits) = text.strip_prefix(['x', 'X']) {
+            let digit = |sign: char| match sign.to_digit(16) {
+                Some(digit) => Ok((0..4).rev().map(move |nth| digit >> nth & 1 == 1)),
+                None => Err(format!("'{text}' is no bit: '{sign}' is no digit of 16")),
+            };
+            let digits = digits.chars().map(digit).collect::<Result<Vec<_>, _>>()?;
+            return Ok(Self(digits.into_iter().flatten().collect()));
+        }
         let bit = |sign| match sign {
             '0' => Ok(false),
             '1' => Ok(true),
@@ -158,5 +166,7 @@ mod tests {
         }
         assert_eq!(Bits::read("012").unwrap_err(), "'012' is no bit: '2' is neither 0 nor 1");
         assert_eq!(Bits::read("10111").unwrap().to_bytes(), [0b10111]);
+        assert_eq!(Bits::read("x1F").unwrap().to_string(), "00011111");
+        assert_eq!(Bits::read("x1g").unwrap_err(), "'x1g' is no bit: 'g' is no digit of 16");
     }
 }
