@@ -45,6 +45,15 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
     }
 }
 
+/// Whether a cast goes by the places of fields, also within: one that a statement has does, none that the planner makes.
+pub(crate) fn goes_by_places(from: &DataType, to: &DataType) -> bool {
+    let is_other = |ty: &DataType| !is_nested(ty) || is_enum(ty);
+    !is_other(from)
+        && !is_other(to)
+        && (by_places(from, to)
+            || parts(from, to).is_some_and(|parts| parts.iter().any(|(from, to)| goes_by_places(from, to))))
+}
+
 /// Whether structs have no name in common, where the planner has no cast.
 fn by_places(from: &DataType, to: &DataType) -> bool {
     let (DataType::Struct(from), DataType::Struct(to)) = (from, to) else { return false };

@@ -27,7 +27,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit};
 
 pub(crate) use ambo::uuid_text;
 pub(crate) use bytes::{BIT, GEOMETRY, bits_of, bytes_texts, geometry_of, is_bytes, value_of};
-pub(crate) use cast::{converted, converts};
+pub(crate) use cast::{converted, converts, goes_by_places};
 pub(crate) use enums::{codes, is_enum, labels};
 pub(crate) use literal::literal;
 pub(crate) use plain::{has_own, plain, plain_type};

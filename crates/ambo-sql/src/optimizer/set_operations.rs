@@ -28,7 +28,7 @@ use datafusion::{
 
 use super::expressions::with_types;
 use crate::{
-    logical::is_enum,
+    logical::{goes_by_places, is_enum},
     numbers::with_floats,
     times::rules::{own, refuse_numbers},
 };
@@ -146,6 +146,14 @@ pub(crate) fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     let types = |column: usize| -> Vec<DataType> {
         union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
     };
+    for column in 0..columns {
+        if types(column).windows(2).any(|pair| goes_by_places(&pair[0], &pair[1])) {
+            return plan_err!(
+                "the structs of column {} of a UNION have no name of a field in common; a cast to struct(…) gives them names",
+                column + 1
+            );
+        }
+    }
     let wanted: Vec<_> = (0..columns).map(|column| common_of(&types(column))).collect();
     // The planner takes the type that a column had when it read the statement for one among those of the parts.
     let is_old = |column| union.schema.field(column).data_type() != &types(column)[0];

@@ -34,7 +34,7 @@ use super::{
     sum::{day_at_time, day_in_range, sum, with_end},
 };
 use crate::functions::{JsonExtract, is_json};
-use crate::logical::{UUID, is_bytes, is_enum};
+use crate::logical::{UUID, goes_by_places, is_bytes, is_enum};
 use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// See the module.
@@ -166,6 +166,7 @@ fn cast(expr: Expr, to: DataType) -> Expr {
 pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
         Expr::Cast(of) if is_interval(of.field.data_type()) => interval_literal(of),
+        Expr::Cast(_) | Expr::TryCast(_) => Ok(said_by_places(expr, schema)),
         Expr::WindowFunction(_) => windows(expr, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let types = (type_of(&left, schema), type_of(&right, schema));
@@ -499,11 +500,25 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         };
         // What is in microseconds already is not to be something else.
         let to = if is_moment(to) { &either(to, to) } else { to };
-        if !converts(&from, to) && from != *to {
+        // Nobody has said that structs become others by the places of their fields.
+        if !converts(&from, to) && from != *to || goes_by_places(&from, to) {
             return Ok(Transformed::no(expr));
         }
         Ok(Transformed::yes(cast_to(inner.as_ref().clone(), &from, to, strict)))
     })
+}
+
+/// A cast that a statement has of structs without a common name, before the planner has others.
+fn said_by_places(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let (inner, to, strict) = match &expr {
+        Expr::Cast(of) => (&of.expr, of.field.data_type(), true),
+        Expr::TryCast(of) => (&of.expr, of.field.data_type(), false),
+        _ => return Transformed::no(expr),
+    };
+    match type_of(inner, schema).filter(|from| goes_by_places(from, to)) {
+        Some(from) => Transformed::yes(cast_to(inner.as_ref().clone(), &from, to, strict)),
+        None => Transformed::no(expr),
+    }
 }
 
 /// Whether JSON is cast to what it has no numbers for.
