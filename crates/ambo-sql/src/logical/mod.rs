@@ -1,7 +1,7 @@
 //! Values of logical types in statements: UUIDs, lists, arrays, structs, maps; and intervals, as far as `times` leaves them.
 //!
-//! A type is told by Arrow's alone, in every plan: bytes of one length are UUIDs, because nothing else has that type here, and so are bits and geometries; JSON is text
-//! that is marked (`functions/json`). What is stored of them is the matter of `ambo::arrow`.
+//! A type is told by Arrow's alone, in every plan: bytes of one length are UUIDs, because nothing else has that type here, and so are bits
+//! and geometries; JSON is text that is marked (`functions/json`). What is stored of them is the matter of `ambo::arrow`.
 //!
 //! | file | what |
 //! |---|---|
