@@ -7,7 +7,7 @@ use std::{
 
 use ambo_codec::record::Dictionary;
 use ambo_pages::page::{BlobRef, PageRange, PageStore, are_disjoint};
-use ambo_types::{Result, id::PageNo};
+use ambo_types::{Result, id::PageNo, record::Record};
 
 use super::{
     btree::{BuildOptions, Tree},
@@ -35,6 +35,9 @@ pub type Train<'a> = dyn Fn(&[Arc<Tree>]) -> Result<Option<(u32, Dictionary)>> +
 /// Copies a long value that a record refers to.
 pub type CopyBlob<'a> = dyn Fn(&[u8]) -> Result<BlobRef> + 'a;
 
+/// Whether a record of a key is left out: it is as if it were deleted.
+pub type LeaveOut<'a> = dyn Fn(&[u8], Record<'_>) -> Result<bool> + 'a;
+
 /// What it takes to build a base.
 pub struct Workshop<'a> {
     /// Where its pages are.
@@ -53,6 +56,8 @@ pub struct Workshop<'a> {
     pub rewrite: bool,
     /// Ends the work with [`ambo_types::Error::Cancelled`] soon after it is set.
     pub cancel: &'a AtomicBool,
+    /// What is left out as trees are merged, if something is.
+    pub leave_out: Option<&'a LeaveOut<'a>>,
 }
 
 /// What was merged, not published yet.

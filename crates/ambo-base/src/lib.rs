@@ -24,6 +24,6 @@ mod stub;
 mod tests;
 
 pub use any::{Base, Stores};
-pub use compaction::{Built, Compacted, Compaction, CopyBlob, Made, Workshop};
+pub use compaction::{Built, Compacted, Compaction, CopyBlob, LeaveOut, Made, Workshop};
 pub use ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Lowest, Prober};
 pub use root::Root;

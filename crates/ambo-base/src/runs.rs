@@ -152,6 +152,7 @@ pub(super) fn merge_trees(
         drop_tombstones,
         relocate_from: workshop.relocate_from,
         rewrite: workshop.rewrite,
+        leave_out: workshop.leave_out,
         build: build.clone(),
         ..MergeOptions::new(workshop.cancel)
     };

@@ -56,6 +56,7 @@ impl World {
             relocate_from: None,
             rewrite: false,
             cancel: &AtomicBool::new(false),
+            leave_out: None,
         };
         let empty = Base::empty(storage, place, Some(&schema));
         assert!(empty.is_of(storage) && empty.is_empty());

@@ -1,5 +1,6 @@
 //! The definition of a table.
 
+mod expiry;
 mod format;
 mod notes;
 mod records;
@@ -11,6 +12,7 @@ use std::fmt;
 
 use ambo_codec::{KeyColumn, KeySpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec};
 
+pub use expiry::Expiry;
 pub use records::{RecordWidth, Records, Retention};
 use slots::Dropped;
 pub use slots::{Slot, StoredIn};
@@ -255,6 +257,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// What its records are like, if it is of storage `append`.
     pub records: Records,
+    /// When its rows expire.
+    pub expiry: Expiry,
     /// Columns that are gone, whose places in stored rows stay.
     dropped: Vec<Dropped>,
     /// Sort key and primary key, where they differ.
@@ -283,6 +287,7 @@ impl TableDefinition {
             comment: None,
             checks: Vec::new(),
             records: Records::default(),
+            expiry: Expiry::default(),
             dropped: Vec::new(),
             sorted: None,
             raw: false,
@@ -525,6 +530,7 @@ impl TableDefinition {
         }
         self.check_compression().or_else(invalid)?;
         self.check_records().or_else(invalid)?;
+        self.check_expiry().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
         self.row_spec().map_err(wrap)?;

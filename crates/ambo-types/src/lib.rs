@@ -15,7 +15,7 @@ pub mod parts;
 pub mod record;
 
 pub use definition::{
-    COLUMNS_MAX, Check, Column, KeyWidth, RecordWidth, Records, Retention, Slot, Storage, StorageTraits,
+    COLUMNS_MAX, Check, Column, Expiry, KeyWidth, RecordWidth, Records, Retention, Slot, Storage, StorageTraits,
     StoredIn, TableDefinition,
 };
 pub use error::{Error, Result};

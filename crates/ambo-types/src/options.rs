@@ -2,7 +2,7 @@
 
 use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 
-use super::{RecordWidth, Retention, TableDefinition};
+use super::{RecordWidth, Retention, StoredIn, TableDefinition};
 
 /// What to change about a table; what is not named stays as it is.
 ///
@@ -20,6 +20,8 @@ pub struct TableOptions {
     record_width: Option<RecordWidth>,
     updates: Option<bool>,
     retention: Option<Option<Retention>>,
+    ttl: Option<Option<Retention>>,
+    ttl_column: Option<Option<StoredIn>>,
 }
 
 impl TableOptions {
@@ -64,6 +66,18 @@ impl TableOptions {
         self
     }
 
+    /// How long rows are there after the time in their column of time, or `None` for ever.
+    pub fn ttl(mut self, ttl: impl Into<Option<Retention>>) -> Self {
+        self.ttl = Some(ttl.into());
+        self
+    }
+
+    /// The column that rows expire by, by where it is stored ([`TableDefinition::stored_in`]).
+    pub fn ttl_column(mut self, column: impl Into<Option<StoredIn>>) -> Self {
+        self.ttl_column = Some(column.into());
+        self
+    }
+
     /// What was named: the codec of keys, of records, and whether there is a dictionary.
     #[allow(clippy::type_complexity, reason = "two are switches that may be left alone")]
     pub fn parts(&self) -> (Option<Option<IntegerCodec>>, Option<Option<RecordCodec>>, Option<bool>) {
@@ -79,6 +93,8 @@ impl TableOptions {
             record_width: more.record_width.or(self.record_width),
             updates: more.updates.or(self.updates),
             retention: more.retention.or(self.retention),
+            ttl: more.ttl.or(self.ttl),
+            ttl_column: more.ttl_column.or(self.ttl_column),
         }
     }
 
@@ -103,6 +119,10 @@ impl TableOptions {
         table.records.width = self.record_width.unwrap_or(table.records.width);
         table.records.updates = self.updates.unwrap_or(table.records.updates);
         table.records.retention = self.retention.unwrap_or(table.records.retention);
+        table.expiry.ttl = self.ttl.unwrap_or(table.expiry.ttl);
+        if let Some(column) = self.ttl_column {
+            table.expiry.column = column.and_then(|stored| table.column_in(stored));
+        }
         table
     }
 }

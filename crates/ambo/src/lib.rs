@@ -82,9 +82,9 @@ pub use ambo_codec::{
 pub use ambo_engine::{
     Error, Result,
     catalog::{
-        Bits, Check, Column, DEFAULT_SCHEMA, Enum, Geometry, IndexDefinition, IndexKind, Interval, Logical,
-        Object, ObjectKind, Part, Point, RecordWidth, Records, Retention, Shape, Storage, StorageTraits,
-        TableChange, TableDefinition, TableOptions, View, logical::uuid_text, nearest, qualify,
+        Bits, Check, Column, DEFAULT_SCHEMA, Enum, Expiry, Geometry, IndexDefinition, IndexKind, Interval,
+        Logical, Object, ObjectKind, Part, Point, RecordWidth, Records, Retention, Shape, Storage,
+        StorageTraits, TableChange, TableDefinition, TableOptions, View, logical::uuid_text, nearest, qualify,
     },
     database::{
         Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,

@@ -147,7 +147,10 @@ impl BaseOps for TreeBase {
         let taken = &runs[..count];
         let main = self.main.iter().filter(|_| whole);
         let inputs: Vec<_> = taken.iter().chain(main).cloned().collect();
-        let is_left_alone = taken.is_empty() && workshop.relocate_from.is_none() && !workshop.rewrite;
+        let is_left_alone = taken.is_empty()
+            && workshop.relocate_from.is_none()
+            && !workshop.rewrite
+            && workshop.leave_out.is_none();
         if inputs.is_empty() || is_left_alone {
             return Ok(None);
         }

@@ -29,11 +29,15 @@ use super::{
     key_reader::KeyReader,
     leaf::{LeafSummary, LeafView, Stored},
     meta::TreeMeta,
+    packed,
     tree::Tree,
     value,
     walk::LeafWalker,
 };
-use crate::merge::{Head, Input, Tournament};
+use crate::{
+    compaction::LeaveOut,
+    merge::{Head, Input, Tournament},
+};
 
 /// How trees are merged.
 pub struct MergeOptions<'a> {
@@ -50,6 +54,8 @@ pub struct MergeOptions<'a> {
     pub throttle: Option<&'a (dyn Fn(u64) + Sync)>,
     /// How often to call it.
     pub throttle_bytes: u64,
+    /// What is left out: it is as if it were deleted. Leaves that have such records are not adopted.
+    pub leave_out: Option<&'a LeaveOut<'a>>,
     /// How the new tree is built.
     pub build: BuildOptions,
 }
@@ -64,6 +70,7 @@ impl<'a> MergeOptions<'a> {
             cancel,
             throttle: None,
             throttle_bytes: 1 << 20,
+            leave_out: None,
             build: BuildOptions::default(),
         }
     }
@@ -287,7 +294,12 @@ impl<'t> Merge<'t, '_> {
             _ => return Ok(false),
         };
         let summary = source.walker.summary();
-        if !self.is_adoptable(source, summary) || !self.builder.is_behind_all(source.walker.lower()) {
+        // What it has is to be seen first, if something may be left out.
+        let is_unseen = self.options.leave_out.is_some();
+        if is_unseen
+            || !self.is_adoptable(source, summary)
+            || !self.builder.is_behind_all(source.walker.lower())
+        {
             return Ok(false);
         }
         self.builder.adopt_leaf(&Adopted {
@@ -315,6 +327,7 @@ impl<'t> Merge<'t, '_> {
         loaded.map_err(|what| source.tree.damaged(source.walker.leaf(), what))?;
         if self.sources.second().is_some_and(|second| second.bound() <= self.key.as_slice())
             || !self.builder.is_behind_all(&open.key)
+            || self.loses_some(source, open)?
         {
             return Ok(false);
         }
@@ -329,6 +342,39 @@ impl<'t> Merge<'t, '_> {
         self.merged.adopted_leaves += 1;
         self.source().next_leaf()?;
         Ok(true)
+    }
+
+    /// Whether a record of a leaf is left out.
+    fn loses_some(&self, source: &TreeInput<'_>, open: &Open<'_>) -> Result<bool> {
+        if self.options.leave_out.is_none() {
+            return Ok(false);
+        }
+        let mut keys = KeyReader::default();
+        let mut key = Vec::new();
+        for index in 0..open.view.len() {
+            let damaged = |what| source.tree.damaged(source.walker.leaf(), what);
+            keys.key_into(&open.page, &open.view.keys, index, &mut key).map_err(damaged)?;
+            let (stored, range) = open.view.record(&open.page, index).map_err(damaged)?;
+            if self.is_left_out(source, &key, stored, &open.page[range])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a record is left out.
+    fn is_left_out(&self, source: &TreeInput<'_>, key: &[u8], stored: Stored, bytes: &[u8]) -> Result<bool> {
+        let Some(leave_out) = self.options.leave_out else { return Ok(false) };
+        match stored {
+            TOMBSTONE => Ok(false),
+            Stored::Plain(kind) => leave_out(key, Record { kind, bytes }),
+            Stored::Packed => {
+                let mut unpacked = Vec::new();
+                packed::unpack(&source.tree.store, bytes, &mut unpacked)
+                    .map_err(|what| source.tree.damaged(source.walker.leaf(), what))?;
+                leave_out(key, Record::inline(&unpacked))
+            }
+        }
     }
 
     /// Takes entries while no other input can have a smaller or equal key. Of equal keys the newest, whose turn it is.
@@ -383,7 +429,14 @@ impl<'t> Merge<'t, '_> {
         if !self.builder.is_behind_all(&open.key) {
             return Err(source.tree.damaged(source.walker.leaf(), "keys out of order"));
         }
+        let is_left_out = self.is_left_out(source, &open.key, stored, bytes)?;
+        if is_left_out && stored == BLOB {
+            value::add_blob_pages(bytes, &mut self.merged.freed)?;
+        }
         match stored {
+            _ if is_left_out && self.options.drop_tombstones => (),
+            // An older record of the key is hidden by it still.
+            _ if is_left_out => self.builder.push(&open.key, Record::TOMBSTONE)?,
             // Nothing is left of it.
             TOMBSTONE if self.options.drop_tombstones => (),
             BLOB if self.is_relocated(bytes)? => {

@@ -78,6 +78,7 @@ impl Table {
                 relocate_from,
                 rewrite,
                 cancel: &AtomicBool::new(false),
+                leave_out: None,
             };
             self.base.compact(&self.runs, compaction, &workshop).unwrap()
         };

@@ -12,7 +12,7 @@ use ambo_types::{
 use super::{
     blobs::{INLINE_BYTES_MAX, ValueReader},
     commit::{Terms, check_size},
-    engine::{Engine, NEWEST},
+    engine::Engine,
     options::Sync,
     snapshot::Snapshot,
     transaction::{Isolation, Transaction},
@@ -82,7 +82,8 @@ impl Engine {
     ) -> Result<Option<R>> {
         {
             let version = self.versions.load();
-            let Some(found) = version.table(table)?.find(key, NEWEST)? else { return Ok(None) };
+            let of = version.table(table)?;
+            let Some(found) = of.find(key, self.newest(of))? else { return Ok(None) };
             if let Found::Memtable(version) = &found {
                 self.pipeline.wait(version.timestamp)?;
             }
@@ -99,7 +100,11 @@ impl Engine {
     /// Opens the newest committed value of a key for reading in parts.
     pub fn get_stream(&self, table: TableId, key: &[u8]) -> Result<Option<ValueReader>> {
         let keeper = Keeper::Arc(self.versions.load_full());
-        let Some(value) = Value::find(keeper, |version| version.table(table)?.find(key, NEWEST))? else {
+        let found = Value::find(keeper, |version| {
+            let table = version.table(table)?;
+            table.find(key, self.newest(table))
+        });
+        let Some(value) = found? else {
             return Ok(None);
         };
         if value.found().is_some_and(|found| found.record().is_tombstone()) {

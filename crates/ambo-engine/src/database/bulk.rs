@@ -19,6 +19,7 @@ use super::{
     checkpoint::Turnover,
     compression::keep_dictionary,
     engine::{Engine, NEWEST},
+    expiry::Moment,
     index_loads::{IndexRuns, LoadedRows},
     index_rows::TreeRows,
     version::{DatabaseVersion, TableVersion},
@@ -150,7 +151,7 @@ impl Engine {
         let id = table.shared.id;
         let tree = Tree::open(table.shared.store.clone(), meta);
         let before = |key: &[u8]| -> Result<Option<Vec<u8>>> {
-            match table.find(key, NEWEST)? {
+            match table.find(key, Moment::all(NEWEST))? {
                 Some(found) if !found.record().is_tombstone() => {
                     Ok(Some(whole(&table.shared.store, id, found.record())?.into_owned()))
                 }

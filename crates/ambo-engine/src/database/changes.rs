@@ -19,6 +19,7 @@ use ambo_types::{
 
 use super::{
     engine::{Engine, NEWEST},
+    expiry::Moment,
     notes::NOTES_TABLE,
     ranges::{RANGES_TABLE, TableRange},
     version::DatabaseVersion,
@@ -225,7 +226,7 @@ fn value(version: &DatabaseVersion, table: TableId, key: &[u8], record: Record<'
         RecordKind::Tombstone => Ok(ChangedValue::Deleted),
         RecordKind::Blob => {
             // Pages of a value that was replaced may be those of another by now.
-            let found = version.table(table)?.find(key, NEWEST)?;
+            let found = version.table(table)?.find(key, Moment::all(NEWEST))?;
             let is_there = found.is_some_and(|found| {
                 found.record().kind == RecordKind::Blob && found.record().bytes == record.bytes
             });

@@ -6,13 +6,14 @@
 use std::sync::{Arc, atomic::AtomicBool};
 
 use ambo_base::{
-    Base, BaseOps, Compacted, Compaction, Crowding, Workshop,
+    Base, BaseOps, Compacted, Compaction, Crowding, LeaveOut, Workshop,
     runs::{self, RUNS_MAX},
 };
 use ambo_pages::sync::Ordering;
 use ambo_types::{
     Error, Result,
     id::{PageNo, TableId},
+    record::Record,
 };
 
 use super::{
@@ -69,8 +70,9 @@ impl TableVersion {
 
 impl Engine {
     /// Flushes all memtables, then merges all of every table, but for rows that are kept no longer.
-    pub fn compact(&self) -> Result<()> {
+    pub fn compact(self: &Arc<Self>) -> Result<()> {
         self.drop_expired()?;
+        self.purge_all_expired()?;
         self.flush()?;
         let _merging_segments = self.merging_segments.lock();
         let _merging = self.merging.lock();
@@ -82,8 +84,9 @@ impl Engine {
     }
 
     /// Flushes all memtables, and merges what is due: what the background does when it is given the time.
-    pub fn compact_due(&self) -> Result<()> {
+    pub fn compact_due(self: &Arc<Self>) -> Result<()> {
         self.drop_expired()?;
+        self.purge_all_expired()?;
         self.flush()?;
         while self.merge_due()? {}
         self.reclaim()
@@ -254,6 +257,11 @@ impl Engine {
         build: impl FnOnce(&Workshop<'_>) -> R,
     ) -> R {
         let (id, store) = (table.shared.id, &table.shared.store);
+        // Entries of indexes would stay: such rows are deleted.
+        let expired = table.expired(self.newest(table)).filter(|_| table.indexes.is_empty());
+        let leave_out = expired.map(|expired| {
+            Box::new(move |key: &[u8], record: Record<'_>| expired.has(key, record)) as Box<LeaveOut<'_>>
+        });
         build(&Workshop {
             store,
             build: version.build_options(id, store),
@@ -263,6 +271,7 @@ impl Engine {
             relocate_from: rewrite.relocate_from,
             rewrite: rewrite.all,
             cancel: &self.cancel_merge,
+            leave_out: leave_out.as_deref(),
         })
     }
 
@@ -291,6 +300,17 @@ impl Engine {
             store.free(born);
             return Ok(());
         };
+        let same_expiry = match (&table.shared.expiry, &now_table.shared.expiry) {
+            (None, _) => true,
+            (Some(before), Some(now)) => before.is_same(now),
+            (Some(_), None) => false,
+        };
+        let left_out = table.shared.expiry.is_some() && table.indexes.is_empty();
+        if left_out && !(same_expiry && now_table.indexes.is_empty()) {
+            // Rows may be missing that are there by now, or have entries: all of it is done again.
+            self.give_back(store, born);
+            return Ok(());
+        }
         let mut catalog = now.catalog.clone();
         let is_whole = now_table.runs.iter().all(|run| inputs.iter().any(|input| Arc::ptr_eq(input, run)));
         if rewrite.all && is_whole {
@@ -333,7 +353,7 @@ impl Engine {
         self.work_and_report(Self::merge_segments_due);
     }
 
-    fn work_and_report(&self, work: impl Fn(&Self) -> Result<bool>) {
+    pub(super) fn work_and_report(&self, work: impl Fn(&Self) -> Result<bool>) {
         loop {
             match work(self) {
                 Ok(true) if !self.signals.is_stopped() => {

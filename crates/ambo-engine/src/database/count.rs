@@ -2,13 +2,14 @@
 //!
 //! The base counts its part by position, and a tree sums it by whole blocks. What is newer, memtables and runs, is
 //! walked key by key: a key that the base has not adds one, a tombstone on one that it has takes one away. Where
-//! much is newer, walking everything is cheaper than a look-up each.
+//! much is newer, walking everything is cheaper than a look-up each. Where rows expire all are walked, and asked.
 
 use ambo_base::{BaseOps, btree::KeySum};
-use ambo_types::{Result, id::Timestamp};
+use ambo_types::Result;
 
 use super::{
     cursor::{Cover, MergedCursor, Seek},
+    expiry::Moment,
     version::TableVersion,
 };
 use crate::transaction::write_set::TableWrites;
@@ -51,12 +52,15 @@ impl Tally for KeySum {
 pub(super) fn count(
     table: &TableVersion,
     own: Option<TableWrites>,
-    at: Timestamp,
+    at: Moment,
     lower: Option<&[u8]>,
     upper: Option<&[u8]>,
 ) -> Result<u64> {
     if is_empty(lower, upper) {
         return Ok(0);
+    }
+    if table.expired(at).is_some() {
+        return tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper);
     }
     newest(table, own, at, (lower, upper), compacted_count(table, lower, upper)?)
 }
@@ -66,7 +70,7 @@ pub(super) fn count(
 pub(super) fn sum_keys(
     table: &TableVersion,
     own: Option<TableWrites>,
-    at: Timestamp,
+    at: Moment,
     lower: Option<&[u8]>,
     upper: Option<&[u8]>,
 ) -> Result<KeySum> {
@@ -74,8 +78,8 @@ pub(super) fn sum_keys(
         return Ok(KeySum::default());
     }
     match table.base.sum_keys(lower, upper)? {
-        Some(compacted) => newest(table, own, at, (lower, upper), compacted),
-        None => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
+        Some(compacted) if table.expired(at).is_none() => newest(table, own, at, (lower, upper), compacted),
+        _ => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
     }
 }
 
@@ -87,7 +91,7 @@ fn is_empty(lower: Option<&[u8]>, upper: Option<&[u8]>) -> bool {
 fn newest<T: Tally>(
     table: &TableVersion,
     own: Option<TableWrites>,
-    at: Timestamp,
+    at: Moment,
     (lower, upper): (Option<&[u8]>, Option<&[u8]>),
     compacted: T,
 ) -> Result<T> {

@@ -13,7 +13,11 @@ use ambo_types::{
     record::{Record, RecordKind},
 };
 
-use super::{engine::NEWEST, version::TableVersion};
+use super::{
+    engine::NEWEST,
+    expiry::{Expired, Moment},
+    version::TableVersion,
+};
 use crate::{
     memtable::{self, DeletedRange, Memtable},
     transaction::write_set::{TableWrites, WriteCursor},
@@ -219,6 +223,8 @@ pub struct MergedCursor {
     with_tombstones: bool,
     /// Whether ranges were deleted in memtables.
     has_ranges: bool,
+    /// What says which records have expired, where live rows are shown of which some may have.
+    expired: Option<Expired>,
 }
 
 /// More sources than bits cannot be merged; the base keeps far fewer runs.
@@ -240,7 +246,8 @@ pub(super) enum Cover {
 
 impl MergedCursor {
     /// A cursor over `table` as of `at`, with the transaction's own writes on top.
-    pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp, cover: Cover) -> Self {
+    pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, moment: Moment, cover: Cover) -> Self {
+        let at = moment.at;
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Layer::Own(WriteCursor::new(writes)));
         if cover == Cover::Own {
             return Self::over(own.into_iter().collect(), at, true);
@@ -251,13 +258,13 @@ impl MergedCursor {
         if cover == Cover::AboveBase {
             return Self::over(sources, at, true);
         }
-        Self::with_base(sources, table, at, cover)
+        Self::with_base(sources, table, moment, cover)
     }
 
     /// A cursor over the keys of what is older than a memtable: of older ones, of runs and the base.
     pub(super) fn older(table: &TableVersion, memtables: &[Arc<Memtable>]) -> Self {
         let sources = Self::above_base(memtables.iter(), table);
-        Self::with_base(sources, table, NEWEST, Cover::LiveKeys)
+        Self::with_base(sources, table, Moment::all(NEWEST), Cover::LiveKeys)
     }
 
     /// Memtables and the runs of a table, newest first.
@@ -271,10 +278,12 @@ impl MergedCursor {
         memtables.chain(runs).collect()
     }
 
-    fn with_base(mut sources: Vec<Layer>, table: &TableVersion, at: Timestamp, cover: Cover) -> Self {
-        let wanted = if cover == Cover::LiveKeys { CursorRows::Keys } else { CursorRows::Rows };
+    fn with_base(mut sources: Vec<Layer>, table: &TableVersion, moment: Moment, cover: Cover) -> Self {
+        let expired = table.expired(moment);
+        let are_keys_enough = expired.as_ref().is_none_or(Expired::is_in_key);
+        let wanted = if cover == Cover::LiveKeys && are_keys_enough { CursorRows::Keys } else { CursorRows::Rows };
         table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
-        Self::over(sources, at, false)
+        Self { expired, ..Self::over(sources, moment.at, false) }
     }
 
     fn over(sources: Vec<Layer>, at: Timestamp, with_tombstones: bool) -> Self {
@@ -289,6 +298,7 @@ impl MergedCursor {
             current: None,
             on_key: 0,
             with_tombstones,
+            expired: None,
         }
     }
 
@@ -330,6 +340,7 @@ impl MergedCursor {
         }
         if let [Layer::Base(BaseCursor::Tree(tree))] = &mut self.sources[..]
             && !tree.has_tombstones()
+            && self.expired.is_none()
         {
             // The compacted state: nothing to merge, nothing to skip.
             let there = if direction == Direction::Forward { tree.next() } else { tree.prev() }?;
@@ -378,12 +389,22 @@ impl MergedCursor {
             match self.current {
                 Some(found) if self.has_ranges => match self.hidden_by(found) {
                     Some((by, range)) => self.pass(by, &range)?,
+                    None if self.has_expired(found)? => self.step_from_key()?,
                     None => return Ok(true),
                 },
+                Some(found) if self.has_expired(found)? => self.step_from_key()?,
                 Some(_) => return Ok(true),
                 None => self.step_from_key()?,
             }
         }
+    }
+
+    /// Whether the record of a source has expired.
+    #[inline]
+    fn has_expired(&self, found: usize) -> Result<bool> {
+        let Some(expired) = &self.expired else { return Ok(false) };
+        let source = &self.sources[found];
+        source.record(self.at).map_or(Ok(false), |record| expired.has(source.key(), record))
     }
 
     /// The memtable, newer than the source of the record that was found, that deleted a range around it.

@@ -12,6 +12,7 @@ use ambo_types::{
 use super::{
     catalog_edit::{CatalogEdit, Effect},
     engine::Engine,
+    expiry::Expiry,
     memtables::Memtables,
     version::{TableShared, TableVersion},
     version_edit::{Durability, TableEdit, VersionEdit},
@@ -140,6 +141,7 @@ pub(super) fn open_table(
         guard: None,
         fresh: Default::default(),
         samples: Default::default(),
+        expiry: Expiry::of(definition)?,
     };
     Engine::new_table(memtables, place, shared, floor)
 }

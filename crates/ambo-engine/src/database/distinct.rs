@@ -37,6 +37,10 @@ impl Snapshot {
             let name = format!("key of \"{}\"", definition.name);
             return Ok(Some(DistinctScan { cursor: self.cursor(table)?, spec, value: None, name }));
         }
+        if definition.expires() {
+            // Entries of an index stay as long as their rows are stored, expired or not.
+            return Ok(None);
+        }
         let in_order = catalog.indexes_of(table).find(|(_, index)| {
             let of = index.index.as_ref();
             of.is_some_and(|of| {

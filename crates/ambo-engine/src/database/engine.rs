@@ -1,6 +1,6 @@
 //! The engine: what all handles of an open database share.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ambo_base::{Base, Stores, column::SegmentStore};
 use ambo_pages::{
@@ -78,6 +78,10 @@ pub struct Engine {
     next_owner: AtomicU64,
     /// The archive of the log.
     pub(super) archiver: Archiver,
+    /// The latest time that was told by the clock.
+    pub(super) newest_now: std::sync::atomic::AtomicI64,
+    /// When rows of tables that had expired were last deleted in the background.
+    pub(super) purged: Mutex<HashMap<TableId, i64>>,
     _lock: Option<Box<dyn Lock>>,
 }
 
@@ -131,6 +135,8 @@ impl Engine {
             no_room_to_merge: AtomicU64::new(u64::MAX),
             next_owner: AtomicU64::new(1),
             archiver: parts.archiver,
+            newest_now: std::sync::atomic::AtomicI64::new(i64::MIN),
+            purged: Mutex::default(),
             _lock: parts.lock,
         };
         assert!(
@@ -180,7 +186,10 @@ impl Engine {
     #[inline]
     pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
         let keeper = Keeper::Guard(self.versions.load());
-        let value = Value::find(keeper, |version| version.table(table)?.find_picked(key, NEWEST, picked))?;
+        let value = Value::find(keeper, |version| {
+            let table = version.table(table)?;
+            table.find_picked(key, self.newest(table), picked)
+        })?;
         self.finish_newest(table, value)
     }
 
@@ -213,7 +222,8 @@ impl Engine {
     /// Whether a key has a committed value.
     pub fn contains(&self, table: TableId, key: &[u8]) -> Result<bool> {
         let version = self.versions.load();
-        let found = version.table(table)?.find(key, NEWEST)?;
+        let table = version.table(table)?;
+        let found = table.find(key, self.newest(table))?;
         if let Some(Found::Memtable(version)) = &found {
             self.pipeline.wait(version.timestamp)?;
         }

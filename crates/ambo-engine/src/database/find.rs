@@ -14,6 +14,7 @@ use super::{
     choose::{Way, choose},
     count,
     cursor::Seek,
+    expiry::Moment,
     index_scan::{IndexRange, IndexScan},
     path::Path,
     scan::{ScanPlan, TableScan, stored_filters},
@@ -40,7 +41,7 @@ pub(super) trait ReadView: Sync {
     fn note_read(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>);
     /// The row of a key; it is not counted as read.
     fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
-    /// How many rows there are. What is found does not depend on it, so they are not counted as read.
+    /// How many rows there are, with those that have expired. What is found does not depend on it, so they are not counted as read.
     fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64>;
     /// Prepares a scan of a column table; what it finds is not counted as read.
     fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan>;
@@ -69,7 +70,9 @@ impl ReadView for Snapshot {
         self.get(table, key)
     }
     fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
-        self.count(table, Some(lower), upper)
+        let version = self.version().table(table)?;
+        let at = Moment::all(self.timestamp());
+        count::count(version, self.own(table), at, Some(lower), upper)
     }
     fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
         self.scan_columns(table, plan)
@@ -102,10 +105,10 @@ impl ReadView for Transaction {
     }
     fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
         let version = self.snapshot().version().table(table)?;
-        count::count(version, self.own_writes(table), self.timestamp(), Some(lower), upper)
+        count::count(version, self.own_writes(table), Moment::all(self.timestamp()), Some(lower), upper)
     }
     fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
-        TableScan::new(self.snapshot().version(), table, self.own_writes(table), self.timestamp(), plan)
+        TableScan::new(self.snapshot().version(), table, self.own_writes(table), self.snapshot().moment(), plan)
     }
 }
 

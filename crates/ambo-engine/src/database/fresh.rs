@@ -45,6 +45,7 @@ use super::{
     blobs::read_whole,
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
+    expiry::Moment,
     version::TableVersion,
 };
 use crate::{
@@ -204,7 +205,7 @@ impl FreshRequest<'_> {
 
     /// Makes the layer of what `cover` says, own writes among it.
     fn make(&self, own: Option<TableWrites>, cover: Cover, known: &[&FreshLayer]) -> Result<FreshLayer> {
-        let mut cursor = MergedCursor::new(self.table, own, self.at, cover);
+        let mut cursor = MergedCursor::new(self.table, own, Moment::all(self.at), cover);
         let mut builder = self.builder(self.bytes_max, &[]);
         let mut there = cursor.seek(Seek::First)?;
         while there {

@@ -19,6 +19,7 @@ use super::{
 /// # Errors
 /// None for damage, which is reported.
 pub(super) fn check_indexes(snapshot: &Snapshot, threads: usize, report: &mut CheckReport) -> Result<()> {
+    debug_assert!(snapshot.now().is_none(), "entries stay as long as rows are stored");
     for (id, table) in &snapshot.version().tables {
         let indexes: Vec<_> = table.indexes.iter().filter(|index| index.is_ready()).cloned().collect();
         report.indexes += indexes.len() as u64;

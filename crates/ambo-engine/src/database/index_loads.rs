@@ -9,6 +9,7 @@ use ambo_types::{Error, Result, id::TableId};
 use super::{
     cursor::{Cover, MergedCursor, Seek},
     engine::{Engine, NEWEST},
+    expiry::Moment,
     index_rows::{Fate, IndexedRows, gather},
     indexes::TableIndex,
     version::{DatabaseVersion, TableVersion},
@@ -157,7 +158,7 @@ fn check_unique(
     tree: &Arc<Tree>,
     after: &Find<'_>,
 ) -> Result<()> {
-    let mut there = MergedCursor::new(entries, None, NEWEST, Cover::Live);
+    let mut there = MergedCursor::new(entries, None, Moment::all(NEWEST), Cover::Live);
     let mut at = there.seek(Seek::First)?;
     let mut new = tree.cursor();
     let mut more = new.seek_first()?;

@@ -273,7 +273,7 @@ impl RangeRows {
     /// Those that a snapshot sees.
     pub(super) fn new(snapshot: &Snapshot, table: TableId) -> Result<Self> {
         let version = snapshot.version().table(table)?;
-        let layers = Layers::new(version, snapshot.own(table), snapshot.timestamp());
+        let layers = Layers::new(version, snapshot.own(table), snapshot.moment());
         let all = KeyBounds::default();
         let rows = rows_about(&layers, &all)?;
         let cuts = cuts(&layers, &all, rows, part_rows(rows))?;

@@ -35,6 +35,8 @@ pub struct IndexScan {
     /// Whether from the last to the first.
     is_backward: bool,
     key: Vec<u8>,
+    /// Where rows are looked up of a table whose rows expire: an entry stays as long as its row is stored.
+    rows: Option<Snapshot>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,9 +47,15 @@ enum ScanState {
 }
 
 impl IndexScan {
-    fn new(index: Arc<TableIndex>, cursor: Cursor, range: KeyRange, wanted: Option<Vec<u8>>) -> Self {
+    fn new(
+        index: Arc<TableIndex>,
+        cursor: Cursor,
+        range: KeyRange,
+        wanted: Option<Vec<u8>>,
+        rows: Option<Snapshot>,
+    ) -> Self {
         debug_assert!(index.is_ready(), "an index is asked once it has all entries");
-        Self { index, cursor, range, wanted, state: ScanState::Before, is_backward: false, key: Vec::new() }
+        Self { index, cursor, range, wanted, state: ScanState::Before, is_backward: false, key: Vec::new(), rows }
     }
 
     /// The table whose rows it finds.
@@ -66,6 +74,20 @@ impl IndexScan {
     /// The stored key of the next row; `None` behind the last. Where the index is a hash index, the row may have other values:
     /// [`IndexScan::is_meant`] tells.
     pub fn next_key(&mut self) -> Result<Option<&[u8]>> {
+        while self.step()? {
+            let is_there = match &self.rows {
+                Some(rows) => rows.get(self.table(), &self.key)?.is_some(),
+                None => true,
+            };
+            if is_there {
+                return Ok(Some(&self.key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes to the next entry, and takes its row's key; false behind the last.
+    fn step(&mut self) -> Result<bool> {
         let there = match self.state {
             ScanState::Before => {
                 let last = self.range.upper.as_deref().map_or(Seek::Last, Seek::Lt);
@@ -81,13 +103,13 @@ impl IndexScan {
         };
         if !there || !within(self.cursor.key()) {
             self.state = ScanState::Behind;
-            return Ok(None);
+            return Ok(false);
         }
         self.state = ScanState::On;
         self.key.clear();
         let (key, value) = self.cursor.row()?;
         self.key.extend_from_slice(self.index.format.row_key(key, value)?);
-        Ok(Some(&self.key))
+        Ok(true)
     }
 
     /// The name of the index.
@@ -142,7 +164,8 @@ impl Snapshot {
         let index = ready_index(self.version(), index)?;
         let (range, wanted) = bounds(&index, range)?;
         let cursor = self.cursor(index.id)?;
-        Ok(IndexScan::new(index, cursor, range, wanted))
+        let rows = self.hides_rows(&index).then(|| self.clone());
+        Ok(IndexScan::new(index, cursor, range, wanted, rows))
     }
 
     /// The first row with these values in an index.
@@ -153,7 +176,11 @@ impl Snapshot {
         if index.format.of().unique && !values.iter().any(Datum::is_null) {
             let Some(entry) = self.get(index.id, &range.lower)? else { return Ok(None) };
             let key = index.format.row_key(&range.lower, &entry)?.to_vec();
-            let Some(row) = self.get(table, &key)? else { return Err(no_row(&index, &key)) };
+            let row = match self.get(table, &key)? {
+                Some(row) => row,
+                None if self.hides_rows(&index) => return Ok(None),
+                None => return Err(no_row(&index, &key)),
+            };
             let meant = match &wanted {
                 Some(wanted) => index.format.has_values(&key, &row, wanted)?,
                 None => true,
@@ -161,7 +188,8 @@ impl Snapshot {
             return Ok(meant.then_some((key, row)));
         }
         let cursor = self.cursor(index.id)?;
-        let mut scan = IndexScan::new(index.clone(), cursor, range, wanted);
+        let rows = self.hides_rows(&index).then(|| self.clone());
+        let mut scan = IndexScan::new(index.clone(), cursor, range, wanted, rows);
         while let Some(key) = scan.next_key()? {
             let key = key.to_vec();
             let Some(row) = self.get(table, &key)? else { return Err(no_row(&index, &key)) };
@@ -172,11 +200,17 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// How many rows an index finds. A hash index has to look at them.
+    /// Whether entries of an index may have rows that have expired.
+    fn hides_rows(&self, index: &TableIndex) -> bool {
+        let table = self.version().tables.get(&index.format.of().table);
+        self.now().is_some() && table.is_some_and(|table| table.shared.expiry.is_some())
+    }
+
+    /// How many rows an index finds. A hash index, and one of rows that expire, has to look at them.
     pub fn index_count(&self, index: TableId, range: IndexRange<'_>) -> Result<u64> {
         let of = ready_index(self.version(), index)?;
         let (bounds, wanted) = bounds(&of, range)?;
-        if wanted.is_none() {
+        if wanted.is_none() && !self.hides_rows(&of) {
             return self.count(index, Some(&bounds.lower), bounds.upper.as_deref());
         }
         let mut scan = self.index_scan(index, range)?;
@@ -199,7 +233,8 @@ impl Transaction {
         let index = ready_index(self.snapshot().version(), index)?;
         let (range, wanted) = bounds(&index, range)?;
         let cursor = self.cursor_in(index.id, &range.lower, range.upper.as_deref())?;
-        Ok(IndexScan::new(index, cursor, range, wanted))
+        let rows = self.snapshot().hides_rows(&index).then(|| self.view());
+        Ok(IndexScan::new(index, cursor, range, wanted, rows))
     }
 }
 

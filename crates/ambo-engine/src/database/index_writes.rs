@@ -48,7 +48,7 @@ impl EntryWrite {
 }
 
 impl Transaction {
-    /// The entries that differ when the row of `key` becomes `row`.
+    /// The entries that differ when the row of `key` becomes `row`. What is stored counts, expired or not.
     ///
     /// # Errors
     /// [`Error::Exists`] if a unique index has another row with its values.
@@ -59,17 +59,20 @@ impl Transaction {
         row: Option<&[u8]>,
         replaced: Replaced<'_>,
     ) -> Result<Vec<EntryWrite>> {
-        let indexes = match &self.snapshot().version().table(table)?.indexes {
+        let of = self.snapshot().version().table(table)?;
+        let expires = of.shared.expiry.is_some();
+        let indexes = match &of.indexes {
             none if none.is_empty() => return Ok(Vec::new()),
             some => some.clone(),
         };
         let mut writes = Vec::new();
         let found;
         let before = match replaced {
-            Replaced::Nothing => None,
             Replaced::Row(row) => Some(row),
-            Replaced::Unknown => {
-                found = self.peek(table, key)?;
+            Replaced::Nothing if !expires => None,
+            // One that has expired has entries.
+            Replaced::Nothing | Replaced::Unknown => {
+                found = self.stored(table, key)?;
                 found.as_deref()
             }
         };
@@ -142,6 +145,9 @@ impl Engine {
                         Some(read_whole(store, &Self::decode_blob(op.record.bytes, op.table)?)?.into())
                     }
                 };
+                if let Some(row) = row.as_deref() {
+                    tx.free_expired(op.table, op.key, row)?;
+                }
                 let entries = tx.entries_for(op.table, op.key, row.as_deref(), Replaced::Unknown)?;
                 tx.write(op.table, op.key, op.record, entries)?;
             }

@@ -31,6 +31,7 @@ use super::{
     checkpoint::Turnover,
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
+    expiry::Moment,
     index_loads::Find,
     index_rows::{Fate, all_rows, gather},
     snapshot::Snapshot,
@@ -149,6 +150,9 @@ impl Engine {
         if wanted.kind == IndexKind::Bitmap {
             return Ok(id);
         }
+        if wanted.unique {
+            self.purge_expired(find_table(&self.current(), id)?)?;
+        }
         let built = self.build_index(id, cancel);
         if let Err(error) = built {
             // The first error says more. What cannot be dropped now is dropped at the next opening.
@@ -180,7 +184,7 @@ impl Engine {
     pub(super) fn build_index(self: &Arc<Self>, id: TableId, cancel: &AtomicBool) -> Result<()> {
         // All that was sequenced before the index was installed is published now, and in the snapshot.
         self.pipeline.wait_for_all()?;
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot().with_expired();
         let index = find_index(snapshot.version(), id)?;
         assert!(!index.is_ready(), "entries of an index that is ready are all there");
         let store = snapshot.version().table(id)?.shared.store.clone();
@@ -203,7 +207,7 @@ impl Engine {
         installed.inspect_err(|_| self.give_back(&store, sorted.pages))?;
         if index.format.of().unique {
             self.pipeline.wait_for_all()?;
-            let hidden = hidden_entries(&self.snapshot(), &index)?;
+            let hidden = hidden_entries(&self.snapshot().with_expired(), &index)?;
             hidden.iter().try_for_each(|(entry, key)| self.show_entry(&index, entry, key))?;
         }
         self.change_catalog(|catalog| {
@@ -233,6 +237,7 @@ impl Engine {
         let table = index.format.of().table;
         loop {
             let mut tx = self.begin(Isolation::Snapshot)?;
+            tx.show_expired();
             match tx.lock(table, key) {
                 Err(Error::Conflict(_)) => continue,
                 locked => locked?,
@@ -294,6 +299,13 @@ impl Engine {
     }
 }
 
+/// The table that an index is of.
+fn find_table(version: &DatabaseVersion, id: TableId) -> Result<TableId> {
+    let of = version.catalog.table(id).and_then(|definition| definition.index.as_ref());
+    let gone = || Error::NotFound(format!("index {id} (it, or its table, was dropped or truncated)"));
+    of.map(|of| of.table).ok_or_else(gone)
+}
+
 /// The index with this id.
 pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<TableIndex>> {
     let of = version.catalog.table(id).and_then(|definition| definition.index.as_ref());
@@ -318,7 +330,7 @@ fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8
     }
     let store = &entries.shared.store;
     let mut hidden = Vec::new();
-    let mut cursor = MergedCursor::new(entries, None, snapshot.timestamp(), Cover::AboveBase);
+    let mut cursor = MergedCursor::new(entries, None, Moment::all(snapshot.timestamp()), Cover::AboveBase);
     let mut there = cursor.seek(Seek::First)?;
     while there {
         if let Some(older) = entries.base.get(cursor.key(), None)? {

@@ -13,7 +13,7 @@ use ambo_types::{
     id::{TableId, Timestamp},
 };
 
-use super::{archive::ArchiveInfo, count, engine::Engine, snapshot::Snapshot};
+use super::{archive::ArchiveInfo, count, engine::Engine, expiry::Moment, snapshot::Snapshot};
 
 /// Figures of one table.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct TableInfo {
     pub id: TableId,
     /// What it is.
     pub definition: Arc<TableDefinition>,
-    /// Live rows, now.
+    /// Live rows, now; with those that have expired and are still there.
     pub rows: u64,
     /// Rows in memtables, old versions and deletions included.
     pub memtable_rows: u64,
@@ -135,7 +135,7 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
     Ok(TableInfo {
         id,
         definition: definition.clone(),
-        rows: count::count(table, None, snapshot.timestamp(), None, None)?,
+        rows: count::count(table, None, Moment::all(snapshot.timestamp()), None, None)?,
         memtable_rows: memtables().map(|memtable| memtable.rows() as u64).sum(),
         memtable_bytes: memtables().map(|memtable| memtable.bytes() as u64).sum(),
         runs: table.runs.len() as u64,

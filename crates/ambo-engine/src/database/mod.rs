@@ -9,7 +9,7 @@
 //! | `ranges`, `own_ranges` | deleting ranges of keys as a whole |
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `pace`, `memtables`, `workers` | from memtables to packed trees, at a pace |
-//! | `retention` | rows that are kept for a time |
+//! | `retention`, `expiry`, `purge` | rows that are kept for a time; rows that expire: which are seen, and how they go |
 //! | `encryption` | the key of an encrypted database |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
@@ -57,6 +57,7 @@ mod distinct;
 mod encryption;
 mod engine;
 mod entry_sums;
+mod expiry;
 mod find;
 mod fresh;
 mod governor;
@@ -82,6 +83,7 @@ mod own_ranges;
 mod pace;
 mod path;
 mod point;
+mod purge;
 mod ranges;
 mod relocate;
 mod reshape;
@@ -123,6 +125,7 @@ pub use cursor::Seek;
 pub use distinct::DistinctScan;
 pub use encryption::RestoredKey;
 pub use engine::Engine;
+pub use expiry::Moment;
 pub use find::FoundRows;
 pub use index_scan::{IndexRange, IndexScan};
 pub use index_writes::Replaced;

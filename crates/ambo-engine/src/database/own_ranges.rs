@@ -24,6 +24,7 @@ use super::{
     commit::{Terms, check_size},
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
+    expiry::Moment,
     index_writes::Replaced,
     ranges::TableRange,
     transaction::Transaction,
@@ -249,7 +250,7 @@ impl Transaction {
     /// Writes a tombstone for each row of a range that was there when it began, and that it has not written itself.
     fn delete_found(&mut self, found: &DatabaseVersion, range: &TableRange<'_>) -> Result<()> {
         let table = found.table(range.table)?;
-        let mut cursor = MergedCursor::new(table, None, self.timestamp(), Cover::LiveKeys);
+        let mut cursor = MergedCursor::new(table, None, Moment::all(self.timestamp()), Cover::LiveKeys);
         let mut there = cursor.seek(Seek::Ge(range.lower))?;
         while there && range.upper.is_none_or(|upper| cursor.key() < upper) {
             if self.writes().get(range.table, cursor.key()).is_none() {

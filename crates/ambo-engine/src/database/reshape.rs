@@ -22,6 +22,7 @@ use super::{
     commit::check_row,
     cursor::{Cover, CursorStream, MergedCursor},
     engine::{Engine, NEWEST},
+    expiry::Moment,
     relocate::members,
     version::TableVersion,
     version_edit::{Reshaped, TableEdit, VersionEdit},
@@ -126,7 +127,7 @@ impl Engine {
             runs: Vec::new(),
             ..old.clone()
         };
-        let mut rows = CursorStream::new(MergedCursor::new(&compacted, None, NEWEST, Cover::Live));
+        let mut rows = CursorStream::new(MergedCursor::new(&compacted, None, Moment::all(NEWEST), Cover::Live));
         let by_column = reshaped.storage.traits().by_column;
         let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
         let version = self.current();
@@ -140,6 +141,7 @@ impl Engine {
             relocate_from: None,
             rewrite: false,
             cancel: &self.cancel_merge,
+            leave_out: None,
         };
         Base::empty(reshaped.storage, self.place(), schema.as_ref()).build(&mut rows, &workshop)
     }

@@ -13,7 +13,7 @@ use ambo_base::{
     column::{ColumnRun, ColumnSet, Exchanged, Finder, Part, exchanged},
 };
 use ambo_codec::{Type, Value, column::Kind};
-use ambo_types::{Error, Result, TableDefinition, id::TableId};
+use ambo_types::{Error, Expiry, Records, Result, TableDefinition, id::TableId};
 
 use super::{
     checkpoint::Turnover,
@@ -33,8 +33,7 @@ const DAY: i64 = 86_400_000_000;
 impl Engine {
     /// Drops the rows that tables keep no longer, as far as they lie together. Returns how many.
     pub fn drop_expired(&self) -> Result<u64> {
-        let now = i64::try_from(self.clock.wall().as_micros()).unwrap_or(i64::MAX);
-        self.drop_expired_at(now)
+        self.drop_expired_at(self.now())
     }
 
     /// The same as if it were `now`, in microseconds since 1970.
@@ -42,7 +41,10 @@ impl Engine {
         let version = self.versions.load_full();
         let kept_for_a_time = |id: &TableId| {
             let definition = version.catalog.table(*id);
-            definition.is_some_and(|definition| definition.records.retention.is_some())
+            definition.is_some_and(|definition| {
+                definition.records.retention.is_some()
+                    || (definition.expires() && definition.storage.traits().by_column)
+            })
         };
         let ids: Vec<_> = version.tables.keys().copied().filter(kept_for_a_time).collect();
         drop(version);
@@ -97,7 +99,7 @@ impl Engine {
             runs => runs?,
         };
         let dropped = gone.live_rows();
-        let published = self.publish_expired(id, &old, left, &gone, &runs);
+        let published = self.publish_expired(id, definition, &old, (left, &gone), &runs);
         if !matches!(published, Ok(true)) {
             self.give_back_runs(&version, runs);
         }
@@ -107,9 +109,9 @@ impl Engine {
     fn publish_expired(
         &self,
         id: TableId,
+        definition: &TableDefinition,
         old: &Arc<ColumnSet>,
-        left: ColumnSet,
-        gone: &ColumnSet,
+        (left, gone): (ColumnSet, &ColumnSet),
         runs: &IndexRuns,
     ) -> Result<bool> {
         let Exchanged { retired, new_segments, old_segments } = exchanged(old, &left);
@@ -118,6 +120,12 @@ impl Engine {
         let locks = self.lock_checkpoint().latched().quiet()?;
         let now = locks.version();
         let table = now.table(id)?;
+        let same = |now: &Arc<TableDefinition>| {
+            (now.expiry, now.records) == (definition.expiry, definition.records)
+        };
+        if !now.catalog.table(id).is_some_and(same) {
+            return Ok(false);
+        }
         let is_old = table.base.columns().is_some_and(|columns| Arc::ptr_eq(columns, old));
         if !is_old || table.is_held || !runs.fit(now, table) || !table.runs.is_empty() || meets(table, gone)?
         {
@@ -161,12 +169,9 @@ struct Split {
 
 /// The parts of a table that are too old, and the others; none if none is.
 fn split(table: &TableVersion, definition: &TableDefinition, now: i64) -> Option<Split> {
-    let (retention, time) = definition.records.retention.zip(definition.records.time)?;
-    let end = now.checked_sub_unsigned(retention.micros)?;
     let old = table.base.columns()?.clone();
-    let place = old.schema().place(time);
-    let kind = definition.columns.get(time)?.kind;
-    let is_too_old = |part: &Part| newest(part, place, kind).is_some_and(|newest| newest < end);
+    let ends: Vec<_> = ends(definition, &old, now).collect();
+    let is_too_old = |part: &Part| ends.iter().any(|end| end.is_behind(part));
     if !old.parts().any(is_too_old) {
         return None;
     }
@@ -183,15 +188,45 @@ fn split(table: &TableVersion, definition: &TableDefinition, now: i64) -> Option
     Some(Split { left, gone, old })
 }
 
+/// Until when rows are too old, by the times in a stored column.
+struct End {
+    place: usize,
+    kind: Type,
+    /// In microseconds since 1970: those before it go.
+    before: i64,
+    /// Whether all of a day has to be over, or its midnight.
+    whole_days: bool,
+}
+
+/// Those of a table that are said.
+fn ends(definition: &TableDefinition, set: &ColumnSet, now: i64) -> impl Iterator<Item = End> {
+    let end = |column: usize, micros: u64, whole_days: bool| {
+        let before = now.checked_sub_unsigned(micros)?.saturating_add(i64::from(!whole_days));
+        Some(End { place: set.schema().place(column), kind: definition.columns.get(column)?.kind, before, whole_days })
+    };
+    let Records { retention, time, .. } = definition.records;
+    let kept = retention.zip(time).and_then(|(retention, time)| end(time, retention.micros, true));
+    let Expiry { ttl, column } = definition.expiry;
+    // A row has expired that is just so old.
+    let expires = ttl.zip(column).and_then(|(ttl, column)| end(column, ttl.micros, false));
+    kept.into_iter().chain(expires)
+}
+
+impl End {
+    fn is_behind(&self, part: &Part) -> bool {
+        newest(part, self.place, self.kind, self.whole_days).is_some_and(|newest| newest < self.before)
+    }
+}
+
 /// When the newest of the rows is of, in microseconds since 1970; none if that is not known of all.
-fn newest(part: &Part, place: usize, kind: Type) -> Option<i64> {
+fn newest(part: &Part, place: usize, kind: Type, whole_days: bool) -> Option<i64> {
     let directory = part.segment.directory();
     let column = directory.columns.get(place)?;
     let newest = |block: &ambo_base::column::directory::BlockEntry| {
         let bounds = block.bounds.as_ref().filter(|_| block.nulls == 0)?;
         match (bounds.values(Kind::of(kind))?.1, kind) {
-            // All of the day has to be over.
-            (Value::I32(day), Type::Date32) => Some((i64::from(day) + 1).saturating_mul(DAY) - 1),
+            (Value::I32(day), Type::Date32) if whole_days => Some((i64::from(day) + 1).saturating_mul(DAY) - 1),
+            (Value::I32(day), Type::Date32) => Some(i64::from(day).saturating_mul(DAY)),
             (Value::I64(micros), Type::Timestamp | Type::TimestampTz) => Some(micros),
             _ => None,
         }

@@ -113,7 +113,7 @@ impl RowScan {
             Way::Rows(source @ Fetch::Walk { .. }) if there.base.columns().is_none() => {
                 let path = source.describe();
                 let Fetch::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
-                let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.timestamp()));
+                let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.moment()));
                 let range = KeyBounds { lower, upper };
                 (path, RowOrigin::Range { layers, range, cuts: OnceLock::new() })
             }

@@ -11,17 +11,14 @@ use ambo_codec::{
     Type,
     bitmap::{Bitmap, Positions},
 };
-use ambo_types::{
-    Error, Result, TableDefinition,
-    id::{TableId, Timestamp},
-    parts::fold_parts,
-};
+use ambo_types::{Error, Result, TableDefinition, id::TableId, parts::fold_parts};
 
 use super::{
     ahead::WRITES_MIN,
+    expiry::Moment,
     fresh::{AllFresh, Fresh, FreshRequest},
     snapshot::Snapshot,
-    version::DatabaseVersion,
+    version::{DatabaseVersion, TableVersion},
 };
 use crate::transaction::write_set::TableWrites;
 use ambo_base::{
@@ -72,6 +69,8 @@ pub struct TableScan {
     /// Whether NULL may be among the values, by places of the projection.
     nullable: Vec<bool>,
     filters: Vec<Filter>,
+    /// The one of them that leaves out what has expired, if something may have.
+    unexpired: Option<Filter>,
     /// What bitmap indexes say of the rows in segments, if they are asked, and the filters that are left then.
     selection: Option<(Selection, Vec<Filter>)>,
 }
@@ -82,7 +81,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Invalid`] for a table of other storage, or a plan that does not fit its columns.
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
-        let scan = TableScan::new(self.version(), table, self.own(table), self.timestamp(), plan)?;
+        let scan = TableScan::new(self.version(), table, self.own(table), self.moment(), plan)?;
         let options = self.engine().options();
         let active_rows = self.version().table(table)?.active.rows();
         if options.background_threads && !options.read_only {
@@ -132,12 +131,28 @@ pub(super) fn stored_filters(
     filters.iter().map(stored).collect()
 }
 
+/// What rows of a table are asked at a moment so that none has expired: nothing where segments say that none of theirs has, and there are
+/// no others.
+fn unexpired(
+    table: &TableVersion,
+    columns: &ColumnSet,
+    own: Option<&TableWrites>,
+    moment: Moment,
+) -> Option<Filter> {
+    let filter = table.shared.expiry.as_ref()?.filter(moment.now?);
+    let is_empty = own.is_none_or(|own| own.is_empty())
+        && std::iter::once(&table.active).chain(&table.frozen).all(|memtable| memtable.is_empty())
+        && table.runs.is_empty();
+    let is_answered = is_empty && columns.parts().all(|part| part.answers_whole(columns.schema(), &filter));
+    (!is_answered).then_some(filter)
+}
+
 impl TableScan {
     pub(super) fn new(
         version: &Arc<DatabaseVersion>,
         id: TableId,
         own: Option<TableWrites>,
-        at: Timestamp,
+        moment: Moment,
         plan: &ScanPlan,
     ) -> Result<Self> {
         let table = version.table(id)?;
@@ -153,13 +168,15 @@ impl TableScan {
         let is_nullable =
             |column: &usize| definition.columns.get(*column).is_some_and(|column| column.nullable);
         let projection = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
-        let filters = stored_filters(definition, schema, &plan.filters)?;
+        let mut filters = stored_filters(definition, schema, &plan.filters)?;
+        let unexpired = unexpired(table, columns, own.as_ref(), moment);
+        filters.extend(unexpired.clone());
         let asked = |column| {
             projection.contains(&column) || filters.iter().any(|filter: &Filter| filter.column == column)
         };
         let needed: Vec<bool> = (0..schema.types().len()).map(asked).collect();
         let bytes_max = columns.memory().fresh_most();
-        let request = FreshRequest { table, id, columns, at, needed: &needed, bytes_max };
+        let request = FreshRequest { table, id, columns, at: moment.at, needed: &needed, bytes_max };
         let mut scan = Self {
             columns: columns.clone(),
             fresh: request.layers(own)?,
@@ -168,6 +185,7 @@ impl TableScan {
             projection,
             nullable: plan.columns.iter().map(is_nullable).collect(),
             filters,
+            unexpired,
             selection: None,
             _version: version.clone(),
         };
@@ -287,6 +305,10 @@ impl TableScan {
     pub(super) fn question(&self, identity: &Identity, answered: &[bool]) -> Option<Question> {
         let left = self.filters.iter().zip(answered).filter(|(_, is_answered)| !**is_answered);
         let left: Vec<_> = left.map(|(filter, _)| filter.clone()).collect();
+        if self.unexpired.as_ref().is_some_and(|unexpired| left.contains(unexpired)) {
+            // Nobody asks the same at another time.
+            return None;
+        }
         let identity = identity.clone().and_numbers(&self.projection).and_filters(&left)?;
         Some(Question::new(self.columns.schema(), identity))
     }

@@ -14,13 +14,14 @@ use super::{
     count,
     cursor::{Cover, MergedCursor},
     engine::Engine,
+    expiry::Moment,
     table::Picked,
     value::{Keeper, Value},
     version::DatabaseVersion,
 };
 use crate::{
     catalog::Catalog,
-    transaction::write_set::{TableWrites, Writes},
+    transaction::write_set::{OwnedRecord, TableWrites, Writes},
 };
 
 /// A consistent, unchanging view of all tables.
@@ -29,6 +30,8 @@ use crate::{
 pub struct Snapshot {
     engine: Arc<Engine>,
     at: Timestamp,
+    /// When rows expire; none shows all.
+    now: Option<i64>,
     version: Arc<DatabaseVersion>,
     /// What a transaction wrote so far, if this is its view.
     own: BTreeMap<TableId, Writes>,
@@ -43,13 +46,15 @@ impl Snapshot {
             (version.compacted.max(version.since) <= at).then_some(version)
         });
         assert_shows(&version, at);
-        Self { engine: engine.clone(), at, version, own: BTreeMap::new() }
+        // Behind the version: what that has not any more has expired by then.
+        let now = Some(engine.now());
+        Self { engine: engine.clone(), at, now, version, own: BTreeMap::new() }
     }
 
     /// The same moment with a transaction's writes.
     pub(super) fn with_writes(&self, own: BTreeMap<TableId, Writes>) -> Self {
         self.engine.snapshots.register_again(self.at);
-        Self { engine: self.engine.clone(), at: self.at, version: self.version.clone(), own }
+        Self { engine: self.engine.clone(), at: self.at, now: self.now, version: self.version.clone(), own }
     }
 
     /// Reads from another version, of the same moment.
@@ -66,6 +71,28 @@ impl Snapshot {
     /// The moment that it shows.
     pub fn timestamp(&self) -> Timestamp {
         self.at
+    }
+
+    /// The same, and what of expired rows is seen.
+    pub(super) fn moment(&self) -> Moment {
+        Moment { at: self.at, now: self.now }
+    }
+
+    /// From now on it shows rows that have expired, too.
+    pub(super) fn show_expired(&mut self) {
+        self.now = None;
+    }
+
+    /// The same with rows that have expired, as far as they are still there.
+    #[must_use]
+    pub fn with_expired(mut self) -> Self {
+        self.show_expired();
+        self
+    }
+
+    /// When rows expire that it does not show, in microseconds since 1970.
+    pub fn now(&self) -> Option<i64> {
+        self.now
     }
 
     /// The schemas, tables and indexes at that moment.
@@ -93,10 +120,25 @@ impl Snapshot {
 
     /// As [`Snapshot::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
     pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        self.get_at(table, key, picked, self.moment())
+    }
+
+    /// What is stored under a key, expired or not.
+    pub(super) fn stored(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_at(table, key, None, self.moment_of_all())
+    }
+
+    fn get_at(
+        &self,
+        table: TableId,
+        key: &[u8],
+        picked: Option<&Picked>,
+        moment: Moment,
+    ) -> Result<Option<Value>> {
         if let Some(own) = self.own.get(&table).and_then(|writes| writes.get(key)) {
-            return Engine::own_value(&self.version, table, own);
+            return self.own_value(table, key, own, moment);
         }
-        match self.get_raw(table, key, picked)? {
+        match self.get_raw(table, key, picked, moment)? {
             Some(value) => match value.found().map(|found| found.record().kind) {
                 Some(RecordKind::Tombstone) => Ok(None),
                 Some(RecordKind::Blob) => Engine::load_blob(&self.version, table, &value).map(Some),
@@ -104,6 +146,19 @@ impl Snapshot {
             },
             None => Ok(None),
         }
+    }
+
+    /// The value that a transaction wrote; none if it deleted the row, or that has expired.
+    pub(super) fn own_value(
+        &self,
+        table: TableId,
+        key: &[u8],
+        own: &OwnedRecord,
+        moment: Moment,
+    ) -> Result<Option<Value>> {
+        let Some(value) = Engine::own_value(&self.version, table, own)? else { return Ok(None) };
+        let of = self.version.table(table)?;
+        Ok((!of.has_expired(key, Record::inline(&value), moment)?).then_some(value))
     }
 
     /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL.
@@ -120,9 +175,10 @@ impl Snapshot {
         for (index, key) in keys.iter().enumerate() {
             let own = self.own.get(&table).and_then(|writes| writes.get(key));
             values[index] = match own {
-                Some(own) => Engine::own_value(&self.version, table, own)?.map(|value| value.to_vec()),
+                Some(own) => self.own_value(table, key, own, self.moment())?.map(|value| value.to_vec()),
                 None => match version.find_above(key, self.at)? {
                     Some(found) if found.record().is_tombstone() => None,
+                    Some(found) if version.has_expired(key, found.record(), self.moment())? => None,
                     Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
                     None => {
                         compacted.push(index);
@@ -134,7 +190,11 @@ impl Snapshot {
         compacted.sort_unstable_by_key(|index| &keys[*index]);
         let sought: Vec<&[u8]> = compacted.iter().map(|index| &keys[*index][..]).collect();
         debug_assert!(sought.is_sorted_by(|one, next| one < next), "each key is there once");
-        version.base.get_many(&sought, picked, &mut |place, record| {
+        let picked = picked.map(|picked| version.picked_with_time(picked));
+        version.base.get_many(&sought, picked.as_deref(), &mut |place, record| {
+            if version.has_expired(sought[place], record.record(), self.moment())? {
+                return Ok(());
+            }
             let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
             values[compacted[place]] = Some(record.into_value(whole)?);
             Ok(())
@@ -148,9 +208,10 @@ impl Snapshot {
         table: TableId,
         key: &[u8],
         picked: Option<&Picked>,
+        moment: Moment,
     ) -> Result<Option<Value>> {
         let keeper = Keeper::Arc(self.version.clone());
-        Value::find(keeper, |version| version.table(table)?.find_picked(key, self.at, picked))
+        Value::find(keeper, |version| version.table(table)?.find_picked(key, moment, picked))
     }
 
     /// A cursor over a table.
@@ -159,19 +220,19 @@ impl Snapshot {
     }
 
     pub(super) fn cursor_over(&self, table: TableId, own: Option<TableWrites>) -> Result<Cursor> {
-        let merged = MergedCursor::new(self.version.table(table)?, own, self.at, Cover::Live);
+        let merged = MergedCursor::new(self.version.table(table)?, own, self.moment(), Cover::Live);
         Ok(Cursor { merged, table, pin: Pin::new(self), blob: None })
     }
 
     /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
     pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
-        count::count(self.version.table(table)?, self.own(table), self.at, lower, upper)
+        count::count(self.version.table(table)?, self.own(table), self.moment(), lower, upper)
     }
 
     /// The sum of the keys from `lower` on and below `upper`, as big-endian numbers, and how many there are. REQUIRES: all keys of the
     /// table have one length of up to 8 bytes.
     pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
-        count::sum_keys(self.version.table(table)?, self.own(table), self.at, lower, upper)
+        count::sum_keys(self.version.table(table)?, self.own(table), self.moment(), lower, upper)
     }
 }
 

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use super::{
     count::{compacted_count, count, newer_rows},
     cursor::{Cover, MergedCursor, Seek},
+    expiry::Moment,
     snapshot::Snapshot,
     table::RowFormat,
     transaction::Transaction,
@@ -158,7 +159,12 @@ impl<'v> StatisticsRequest<'v> {
         let columns = (0..self.definition.columns.len())
             .map(|column| self.column(column, rows, newer, looked_at.as_ref(), &ends))
             .collect();
-        Ok(TableStatistics { rows, columns })
+        let mut found = TableStatistics { rows, columns };
+        if self.table.shared.expiry.is_some() {
+            // Rows that have expired are among them.
+            found.blur();
+        }
+        Ok(found)
     }
 
     fn rows(&self, newer: u64, own: Option<TableWrites>, looked_at: Option<&Newer>) -> Result<Figure<u64>> {
@@ -167,7 +173,7 @@ impl<'v> StatisticsRequest<'v> {
             _ if newer == 0 => Figure { value: compacted, is_exact: true },
             Some(looked_at) if compacted == 0 => Figure { value: looked_at.live, is_exact: true },
             Some(_) if newer <= LOOKED_UP_MAX => {
-                Figure { value: count(self.table, own, self.at, None, None)?, is_exact: true }
+                Figure { value: count(self.table, own, Moment::all(self.at), None, None)?, is_exact: true }
             }
             Some(looked_at) => Figure { value: compacted + looked_at.live, is_exact: false },
             None => Figure { value: compacted + newer, is_exact: false },
@@ -179,7 +185,7 @@ impl<'v> StatisticsRequest<'v> {
         let columns = self.definition.columns.len();
         let mut newer = Newer { nulls: vec![0; columns], bounds: vec![None; columns], live: 0 };
         let format = RowFormat::new(self.definition.clone())?;
-        let mut cursor = MergedCursor::new(self.table, own, self.at, Cover::AboveBase);
+        let mut cursor = MergedCursor::new(self.table, own, Moment::all(self.at), Cover::AboveBase);
         let mut there = cursor.seek(Seek::First)?;
         while there {
             let record = cursor.record();
@@ -203,7 +209,7 @@ impl<'v> StatisticsRequest<'v> {
             return Ok(None);
         }
         let keys = self.definition.key_spec().map_err(|error| Error::Invalid(error.to_string()))?;
-        let mut cursor = MergedCursor::new(self.table, own, self.at, Cover::LiveKeys);
+        let mut cursor = MergedCursor::new(self.table, own, Moment::all(self.at), Cover::LiveKeys);
         let mut end = |to: Seek<'_>| -> Result<Option<Value>> {
             if !cursor.seek(to)? {
                 return Ok(None);

@@ -20,10 +20,12 @@ use super::{
     commit::{ReadCheck, Terms, check_size},
     count,
     engine::Engine,
+    expiry::Expiry,
     index_writes::{EntryWrite, Replaced},
     options::Sync,
     own_definitions::OwnDefinitions,
     own_ranges::OwnRanges,
+    purge::check_expiry,
     scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
     table::Picked,
@@ -98,6 +100,8 @@ pub struct Transaction {
     blobs: Vec<(Arc<PageStore>, BlobRef)>,
     /// Ranges of keys that it deletes as such.
     pub(super) ranges: OwnRanges,
+    /// The table whose expired rows it deletes, and how they expire.
+    purges: Option<(TableId, Arc<Expiry>)>,
 }
 
 impl Transaction {
@@ -116,6 +120,7 @@ impl Transaction {
             sync: None,
             blobs: Vec::new(),
             ranges: OwnRanges::default(),
+            purges: None,
         })
     }
 
@@ -125,6 +130,11 @@ impl Transaction {
 
     pub(super) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// From now on it sees rows that have expired, too.
+    pub(super) fn show_expired(&mut self) {
+        self.snapshot.show_expired();
     }
 
     pub(super) fn snapshot_mut(&mut self) -> &mut Snapshot {
@@ -186,7 +196,7 @@ impl Transaction {
     /// As [`Transaction::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
     pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
         match self.writes.get(table, key) {
-            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
+            Some(own) => self.snapshot.own_value(table, key, own, self.snapshot.moment()),
             None => {
                 self.note_read(table, key);
                 self.snapshot.get_picked(table, key, picked)
@@ -206,7 +216,7 @@ impl Transaction {
         let mut values = self.snapshot.get_many(table, keys, picked)?;
         for (key, value) in keys.iter().zip(&mut values) {
             if let Some(own) = self.writes.get(table, key) {
-                *value = Engine::own_value(self.snapshot.version(), table, own)?.map(|value| value.to_vec());
+                *value = self.snapshot.own_value(table, key, own, self.snapshot.moment())?.map(|value| value.to_vec());
             }
         }
         Ok(values)
@@ -215,9 +225,22 @@ impl Transaction {
     /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.
     pub(super) fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         match self.writes.get(table, key) {
-            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
+            Some(own) => self.snapshot.own_value(table, key, own, self.snapshot.moment()),
             None => self.snapshot.get(table, key),
         }
+    }
+
+    /// As [`Transaction::peek`], of a row that has expired, too.
+    pub(super) fn stored(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        match self.writes.get(table, key) {
+            Some(own) => self.snapshot.own_value(table, key, own, self.snapshot.moment_of_all()),
+            None => self.snapshot.stored(table, key),
+        }
+    }
+
+    /// Its commit fails if rows of a table expire otherwise by then.
+    pub(super) fn purge(&mut self, table: TableId, expiry: &Arc<Expiry>) {
+        self.purges = Some((table, expiry.clone()));
     }
 
     /// Maps `key` to `value`.
@@ -235,6 +258,7 @@ impl Transaction {
     ) -> Result<()> {
         Engine::check_key(key)?;
         check_value(value)?;
+        self.free_expired(table, key, value)?;
         let entries = self.entries_for(table, key, Some(value), replaced)?;
         if value.len() > INLINE_BYTES_MAX {
             // Where the table is for this transaction: it reads it there.
@@ -376,21 +400,21 @@ impl Transaction {
     pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
         self.note_range(table, lower.unwrap_or_default(), upper);
         let own = self.writes.table(table);
-        count::count(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+        count::count(self.snapshot.version().table(table)?, own, self.snapshot.moment(), lower, upper)
     }
 
     /// The sum of the keys from `lower` on and below `upper`, and how many there are. See [`Snapshot::sum_keys`].
     pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
         self.note_range(table, lower.unwrap_or_default(), upper);
         let own = self.writes.table(table);
-        count::sum_keys(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+        count::sum_keys(self.snapshot.version().table(table)?, own, self.snapshot.moment(), lower, upper)
     }
 
     /// Prepares a scan of a column table, with what this transaction wrote. See [`Snapshot::scan_columns`].
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
         self.note_range(table, &[], None);
         let own = self.writes.table(table);
-        TableScan::new(self.snapshot.version(), table, own, self.timestamp(), plan)
+        TableScan::new(self.snapshot.version(), table, own, self.snapshot.moment(), plan)
     }
 
     /// What the transaction sees now, for readers that outlive this call; its later writes are not shown.
@@ -453,7 +477,7 @@ impl Transaction {
         let check = |now: &DatabaseVersion| self.check_reads(now);
         let terms = Terms {
             snapshot: Some(self.timestamp()),
-            reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
+            reads: (self.reads.is_some() || self.purges.is_some()).then_some(&check as &ReadCheck<'_>),
             owner: Some(self.owner),
             lock_timeout: Some(self.lock_timeout),
             sync: self.sync,
@@ -485,6 +509,9 @@ impl Transaction {
 
     /// Fails if anything that was read has a newer version.
     fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
+        if let Some((table, expiry)) = &self.purges {
+            check_expiry(now, *table, expiry)?;
+        }
         let Some(reads) = &self.reads else { return Ok(()) };
         let reads = reads.lock();
         let since = self.timestamp();

@@ -1,5 +1,7 @@
 //! Giving space back to the file system while the database is in use.
 
+use std::sync::Arc;
+
 use ambo_base::BaseOps;
 use ambo_types::{Result, id::PageNo};
 
@@ -20,7 +22,7 @@ const ROUNDS: usize = 4;
 impl Engine {
     /// Compacts everything, writes tables anew that are not compressed as their definitions say, moves pages from the file's end into free
     /// space, and cuts the end off. Free space that readers of old snapshots still hold stays.
-    pub fn vacuum(&self) -> Result<VacuumReport> {
+    pub fn vacuum(self: &Arc<Self>) -> Result<VacuumReport> {
         let bytes_before = self.data_bytes()?;
         self.compact()?;
         self.rewrite_all_outdated()?;

@@ -21,7 +21,14 @@ use ambo_types::{
     record::{Record, RecordKind},
 };
 
-use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples, table::Picked};
+use super::{
+    damage::Damage,
+    expiry::{Expiry, Moment},
+    fresh::FreshCache,
+    indexes::TableIndex,
+    statistics::Samples,
+    table::Picked,
+};
 use crate::{
     catalog::Catalog,
     memtable::{Memtable, Version},
@@ -49,6 +56,8 @@ pub struct TableShared {
     pub(super) fresh: FreshCache,
     /// How many different values its columns have, about, where that was asked for.
     pub(super) samples: Samples,
+    /// When its rows expire, if they do.
+    pub(super) expiry: Option<Arc<Expiry>>,
 }
 
 /// The columns that refuse NULL although there may be handles that do not know it. From the moment when the first column of a table
@@ -80,6 +89,7 @@ impl TableShared {
             guard: self.guard.clone(),
             fresh: FreshCache::default(),
             samples: Samples::default(),
+            expiry: self.expiry.clone(),
         }
     }
 
@@ -155,10 +165,10 @@ impl Found<'_> {
 }
 
 impl TableVersion {
-    /// The newest record of `key` at or before `at`. Tombstones are found too.
+    /// The newest record of `key` at a moment, unless it has expired. Tombstones are found too.
     #[inline]
-    pub fn find(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
-        self.find_picked(key, at, None)
+    pub fn find(&self, key: &[u8], moment: Moment) -> Result<Option<Found<'_>>> {
+        self.find_picked(key, moment, None)
     }
 
     /// As [`TableVersion::find`]; of a row that is put together, columns that are not picked may be NULL.
@@ -166,13 +176,40 @@ impl TableVersion {
     pub fn find_picked(
         &self,
         key: &[u8],
-        at: Timestamp,
+        moment: Moment,
         picked: Option<&Picked>,
     ) -> Result<Option<Found<'_>>> {
-        match self.find_above(key, at)? {
-            Some(found) => Ok(Some(found)),
-            None => Ok(self.base.get(key, picked.map(Picked::slots))?.map(Found::Base)),
+        let picked = picked.map(Picked::slots);
+        if self.shared.expiry.is_some() {
+            return self.find_unexpired(key, moment, picked);
         }
+        match self.find_above(key, moment.at)? {
+            Some(found) => Ok(Some(found)),
+            None => Ok(self.base.get(key, picked)?.map(Found::Base)),
+        }
+    }
+
+    /// As [`TableVersion::find_picked`], of a table whose rows expire.
+    fn find_unexpired(
+        &self,
+        key: &[u8],
+        moment: Moment,
+        picked: Option<&[bool]>,
+    ) -> Result<Option<Found<'_>>> {
+        let picked = picked.map(|picked| self.picked_with_time(picked));
+        let found = match self.find_above(key, moment.at)? {
+            Some(found) => Some(found),
+            None => self.base.get(key, picked.as_deref())?.map(Found::Base),
+        };
+        match &found {
+            Some(there) if self.has_expired(key, there.record(), moment)? => Ok(None),
+            _ => Ok(found),
+        }
+    }
+
+    /// Slots that are asked for, with that of the time that rows expire by.
+    pub(super) fn picked_with_time(&self, picked: &[bool]) -> Vec<bool> {
+        self.shared.expiry.as_ref().map_or_else(|| picked.to_vec(), |expiry| expiry.with_slot(picked))
     }
 
     /// As [`TableVersion::find`], in what is above the base.
@@ -382,6 +419,17 @@ impl DatabaseVersion {
         let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get_mut(&id)) else {
             return Err(gone(id));
         };
+        let expiry = Expiry::of(definition)?;
+        let is_as_before = match (&expiry, &table.shared.expiry) {
+            (None, None) => true,
+            (Some(new), Some(old)) => new.is_same(old),
+            _ => false,
+        };
+        if !is_as_before {
+            let table = Arc::make_mut(table);
+            let shared = table.shared.with_base(&table.shared.store, table.shared.storage, table.shared.schema.clone());
+            table.shared = Arc::new(TableShared { expiry, ..shared });
+        }
         if table.shared.schema.is_none() && guard.is_none() && table.shared.guard.is_none() {
             return Ok(());
         }

@@ -6,10 +6,11 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ambo_base::{BaseOps, Lowest, lsm::PartsCursor};
-use ambo_types::{Result, id::Timestamp, record::Record};
+use ambo_types::{Result, record::Record};
 
 use super::{
     cursor::{Cover, MergedCursor, Seek},
+    expiry::{Expired, Moment},
     version::TableVersion,
 };
 use crate::transaction::write_set::TableWrites;
@@ -24,12 +25,12 @@ pub(super) struct Layers {
     /// What of `newer` is walked.
     cover: Cover,
     pub(super) own: Option<TableWrites>,
-    pub(super) at: Timestamp,
+    pub(super) at: Moment,
 }
 
 impl Layers {
     /// REQUIRES: a table that is stored as rows.
-    pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp) -> Self {
+    pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Moment) -> Self {
         let mut newer = table.clone();
         let own = own.filter(|own| !own.is_empty());
         if newer.has_ranges() {
@@ -49,6 +50,8 @@ pub(super) struct Walk {
     newer: MergedCursor,
     upper: Option<Vec<u8>>,
     with_keys: bool,
+    /// What says which rows have expired.
+    expired: Option<Expired>,
 }
 
 /// What came of a part of a walk.
@@ -69,7 +72,9 @@ impl Walk {
         }
         let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, layers.cover);
         newer.seek(Seek::Ge(lower))?;
-        Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys })
+        let expired = layers.newer.expired(layers.at);
+        let with_keys = with_keys || expired.as_ref().is_some_and(Expired::is_in_key);
+        Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys, expired })
     }
 
     /// Gives rows to `visit`, in the order of their keys, until it breaks.
@@ -77,7 +82,7 @@ impl Walk {
         &mut self,
         mut visit: impl FnMut(&[u8], Record<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Walked> {
-        let Self { oldest, newer, upper, with_keys } = self;
+        let Self { oldest, newer, upper, with_keys, expired } = self;
         let upper = upper.as_deref();
         loop {
             let next =
@@ -85,6 +90,11 @@ impl Walk {
             let is_broken = Cell::new(false);
             let mut visit_live = |key: &[u8], record: Record<'_>| {
                 if record.is_tombstone() {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if let Some(expired) = expired
+                    && expired.has(key, record)?
+                {
                     return Ok(ControlFlow::Continue(()));
                 }
                 let flow = visit(key, record)?;

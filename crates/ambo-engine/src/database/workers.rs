@@ -127,6 +127,7 @@ fn merge_loop(engine: &Arc<Engine>) {
 
 fn segment_loop(engine: &Arc<Engine>) {
     while engine.signals.wait_for(|state| &mut state.merge_segments) {
+        engine.purge_and_report();
         engine.merge_segments_and_report();
     }
 }

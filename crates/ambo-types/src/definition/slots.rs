@@ -100,6 +100,7 @@ impl TableDefinition {
         self.key.iter_mut().filter(|key| **key > index).for_each(|key| *key -= 1);
         self.sorted_without(index);
         self.records.without(index);
+        self.expiry.without(index);
     }
 
     /// Forgets dropped columns: no row has them.

@@ -19,7 +19,7 @@ use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 use ambo_types::{KeyWidth, Result, TableDefinition, TableOptions, id::TableId};
 
 use self::{measure::Measured, sample::Sample};
-use super::{count, engine::Engine};
+use super::{count, engine::Engine, expiry::Moment};
 
 /// What a codec makes of the sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,7 +77,7 @@ impl Engine {
         let version = snapshot.version();
         let table = version.table(id)?;
         let definition = version.catalog.table(id).expect("the table is there").clone();
-        let total = count::count(table, None, snapshot.timestamp(), None, None)?;
+        let total = count::count(table, None, Moment::all(snapshot.timestamp()), None, None)?;
         let sample = Sample::take(table, id, snapshot.timestamp(), total, rows.max(ROWS_MIN))?;
         let mut advice = Advice {
             rows: total,

@@ -10,6 +10,7 @@ use crate::database::{
     blobs::read_whole,
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
+    expiry::Moment,
     version::TableVersion,
 };
 
@@ -38,7 +39,7 @@ impl Sample {
         total: u64,
         wanted: u64,
     ) -> Result<Self> {
-        let mut cursor = MergedCursor::new(table, None, at, Cover::Live);
+        let mut cursor = MergedCursor::new(table, None, Moment::all(at), Cover::Live);
         let mut sample = Self { stretches: Vec::new(), left_out: 0 };
         let length = if total <= wanted { total } else { wanted.div_ceil(STRETCHES) };
         let runs = table.runs.iter().cloned().map(Lowest::Tree);
