@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use ambo::{Column, Storage, TableDefinition, TableOptions, Type};
+use ambo::{Column, Retention, Storage, TableDefinition, TableOptions, Type};
 use ambo_face::Class;
 
 use crate::{
@@ -33,6 +33,8 @@ enum Setting {
     AutoIncrement,
     Duplicates,
     Comment(String),
+    /// The column that rows expire by.
+    TtlColumn(String),
 }
 
 /// What a table is to be, for its handle.
@@ -75,6 +77,12 @@ pub(crate) fn table_options(what: &str, value: &str) -> Result<Option<TableOptio
         "key_compression" => options.key_compression(codec(what, value)?),
         "record_compression" => options.record_compression(codec(what, value)?),
         "record_dictionary" => options.record_dictionary(switch(what, value)?),
+        "ttl" => options.ttl(match value {
+            "none" => None,
+            value => Some(Retention::parse(value).map_err(|what| {
+                Failure::new(Class::Request, what.replacen("a retention is", "a ttl is", 1))
+            })?),
+        }),
         _ => return Ok(None),
     }))
 }
@@ -91,10 +99,12 @@ impl Parts {
             "auto_increment" => Setting::AutoIncrement,
             "duplicates" => Setting::Duplicates,
             "comment" => Setting::Comment(value.to_owned()),
+            "ttl_column" => Setting::TtlColumn(value.to_owned()),
             what => Setting::Options(table_options(what, value)?.ok_or_else(|| {
                 let known =
                     "storage, log, auto_increment, duplicates, comment, key_compression, record_compression";
-                unknown("the option of a table", what, &format!("one of {known} and record_dictionary"))
+                let known = format!("one of {known}, record_dictionary, ttl and ttl_column");
+                unknown("the option of a table", what, &known)
             })?),
         };
         self.settings.push(setting);
@@ -121,6 +131,12 @@ impl Parts {
                 Setting::AutoIncrement => table.auto_increment(),
                 Setting::Duplicates => table.duplicates(),
                 Setting::Comment(comment) => table.comment(comment),
+                Setting::TtlColumn(column) => {
+                    // A name that is no column is refused as one that is not there.
+                    let place = table.column_index(column).unwrap_or(table.columns.len());
+                    table.expiry.column = Some(place);
+                    table
+                }
             };
         }
         table
@@ -186,7 +202,9 @@ pub unsafe extern "C" fn ambo_definition_key(
 }
 
 /// Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
-/// key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment.
+/// key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment, ttl ("7 days":
+/// rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column that says it, a
+/// date or a timestamp).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_definition_set(
     definition: *mut Definition,

@@ -141,8 +141,19 @@ pub unsafe extern "C" fn ambo_table_rename(
     change(database, table, error, |db, table| Ok(db.rename_table(table, name("the new name", new_name)?)?))
 }
 
-/// Changes an option of a table that may have rows: key_compression, record_compression or record_dictionary. What is compacted from now
-/// on is stored that way; ambo_vacuum rewrites the rest.
+/// The option that rows expire by a column, or by none.
+fn ttl_column(table: &TableDefinition, column: &str) -> Result<TableOptions> {
+    if column == "none" {
+        return Ok(TableOptions::new().ttl_column(None));
+    }
+    let place = table.column_index(column).ok_or_else(|| {
+        Failure::new(Class::Request, format!("table \"{}\" has no column \"{column}\"", table.name))
+    })?;
+    Ok(TableOptions::new().ttl_column(table.stored_in(place)))
+}
+
+/// Changes an option of a table that may have rows: key_compression, record_compression, record_dictionary, ttl or ttl_column ("none" ends
+/// them). What is compacted from now on is stored that way; ambo_vacuum rewrites the rest.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_table_alter(
     database: *mut Database,
@@ -153,9 +164,13 @@ pub unsafe extern "C" fn ambo_table_alter(
 ) -> Status {
     change(database, table, error, |db, table| {
         let (option, value) = (name("the option", option)?, name("the value", value)?);
-        let options = table_options(option, value)?.ok_or_else(|| {
+        let options = match option {
+            "ttl_column" => Some(ttl_column(db.table(table)?.definition(), value)?),
+            option => table_options(option, value)?,
+        };
+        let options = options.ok_or_else(|| {
             let message = format!("option {option} cannot be changed");
-            let hint = "there are key_compression, record_compression and record_dictionary";
+            let hint = "there are key_compression, record_compression, record_dictionary, ttl and ttl_column";
             Failure::from(ambo_face::Error::new(Class::Request, message).with_hint(hint))
         })?;
         Ok(db.alter_table(table, options)?)

@@ -443,6 +443,9 @@ fn rename_view(parser: &mut Parser<'_>) -> Result<Statement, ParserError> {
 fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), ParserError> {
     parser.expect_keywords(&[Keyword::ALTER, Keyword::TABLE])?;
     let name = parser.parse_object_name(false)?;
+    if parser.parse_keyword(Keyword::RESET) {
+        return Ok((name, reset(parser)?));
+    }
     parser.expect_keyword(Keyword::SET)?;
     let settings = settings(parser)?;
     match settings == TableSettings::default() {
@@ -451,8 +454,20 @@ fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), P
     }
 }
 
+/// The options of `RESET (ttl, ttl_column)`, which are none from then on.
+fn reset(parser: &mut Parser<'_>) -> Result<TableSettings, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let options = parser.parse_comma_separated(|parser| {
+        let written = parser.parse_identifier()?;
+        let name = names::ident(&written).to_lowercase().replace('_', " ");
+        Ok(TableOption { name, value: Ident { value: "none".into(), ..written } })
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(TableSettings { options, ..TableSettings::default() })
+}
+
 /// Names of options, by their words.
-const OPTIONS: [(&str, &[&str]); 10] = [
+const OPTIONS: [(&str, &[&str]); 12] = [
     ("storage", &["STORAGE"]),
     ("key compression", &["KEY", "COMPRESSION"]),
     ("record compression", &["RECORD", "COMPRESSION"]),
@@ -461,6 +476,8 @@ const OPTIONS: [(&str, &[&str]); 10] = [
     ("updates", &["UPDATES"]),
     ("time", &["TIME"]),
     ("retention", &["RETENTION"]),
+    ("ttl column", &["TTL_COLUMN"]),
+    ("ttl", &["TTL"]),
     ("log", &["LOG"]),
     ("comment", &["COMMENT"]),
 ];

@@ -180,6 +180,9 @@ fn note(definition: &TableDefinition, column: usize) -> String {
     if definition.columns[column].nullable {
         notes.push("nullable".into());
     }
+    if let (Some(ttl), true) = (definition.expiry.ttl, definition.expiry.column == Some(column)) {
+        notes.push(format!("rows expire {ttl} after it"));
+    }
     notes.join(", ")
 }
 
@@ -374,6 +377,8 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "key": schema::key_of(definition),
         "sort_key": schema::sort_key_of(definition),
         "rows": table.rows,
+        "ttl": definition.expiry.ttl.map(|ttl| ttl.to_string()),
+        "ttl_column": definition.expiry.column.map(|column| definition.columns[column].name.clone()),
         "key_compression": compression::keys(definition),
         "record_compression": compression::records(definition),
         "outdated": table.outdated,

@@ -60,6 +60,11 @@ impl Change {
         brought
     }
 
+    /// When rows expire that were not read.
+    pub fn now(&self) -> Option<i64> {
+        self.since.now()
+    }
+
     /// When the rows were read.
     pub fn since(&self) -> Timestamp {
         self.since.timestamp()

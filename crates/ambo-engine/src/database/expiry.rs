@@ -90,7 +90,7 @@ impl Expiry {
     /// Whether a row has expired, by its stored key and row.
     pub(super) fn has_expired(&self, key: &[u8], row: &[u8], now: i64) -> Result<bool> {
         let cut = self.cut(now);
-        let is_over = |time: ValueRef<'_>| micros(time, self.kind).is_none_or(|time| time <= cut);
+        let is_over = |time: ValueRef<'_>| micros(time).is_none_or(|time| time <= cut);
         let expired = match self.stored {
             StoredIn::Row(slot) => self.rows.decode_column(row, slot).map(is_over),
             StoredIn::Key(part) => SCRATCH.with_borrow_mut(|scratch| {
@@ -120,9 +120,10 @@ impl Expiry {
     fn test(&self, now: i64, compare: Compare) -> Filter {
         let cut = self.cut(now);
         let cut = match self.kind {
-            // A day is its midnight. So many days as there are microseconds fit in 32 bits.
-            Type::Date32 => Value::I32(cut.div_euclid(DAY) as i32),
-            _ => Value::I64(cut),
+            // A day is its midnight. Days of so many microseconds fit in 32 bits.
+            Type::Date32 => Value::Date32(cut.div_euclid(DAY) as i32),
+            Type::TimestampTz => Value::TimestampTz(cut),
+            _ => Value::Timestamp(cut),
         };
         Filter { column: self.place, test: Test::Compare(compare, cut) }
     }
@@ -149,10 +150,10 @@ impl Expiry {
 }
 
 /// A time in microseconds since 1970; none of NULL.
-pub(super) fn micros(time: ValueRef<'_>, kind: Type) -> Option<i64> {
-    match (time, kind) {
-        (ValueRef::I32(day), Type::Date32) => Some(i64::from(day).saturating_mul(DAY)),
-        (ValueRef::I64(micros), _) => Some(micros),
+fn micros(time: ValueRef<'_>) -> Option<i64> {
+    match time {
+        ValueRef::Date32(day) => Some(i64::from(day).saturating_mul(DAY)),
+        ValueRef::Timestamp(micros) | ValueRef::TimestampTz(micros) => Some(micros),
         _ => None,
     }
 }

@@ -208,6 +208,9 @@ impl ColumnLoad {
     /// rows the object alone.
     pub fn finish_telling(self, told: Option<Object>) -> Result<Loaded> {
         let shared = self.shared;
+        // Keys of rows that have expired are free.
+        let now = shared.change.as_ref().and_then(Change::now).unwrap_or_else(|| shared.engine.now());
+        shared.engine.purge_expired_at(shared.table, now)?;
         *shared.told.lock() = told;
         let mut state = shared.state.lock();
         if state.is_broken || state.writers_open > 0 {

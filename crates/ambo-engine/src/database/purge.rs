@@ -28,9 +28,15 @@ const PURGES_IN_TTL: i64 = 8;
 impl Engine {
     /// Deletes the rows of a table that have expired. Returns how many.
     pub(super) fn purge_expired(self: &Arc<Self>, id: TableId) -> Result<u64> {
+        self.purge_expired_at(id, self.now())
+    }
+
+    /// Those that had expired at an earlier time.
+    pub(super) fn purge_expired_at(self: &Arc<Self>, id: TableId, now: i64) -> Result<u64> {
         self.check_writable()?;
         let snapshot = self.snapshot();
-        let (Ok(table), Some(now)) = (snapshot.version().table(id), snapshot.now()) else { return Ok(0) };
+        debug_assert!(snapshot.now().is_some_and(|later| now <= later), "rows expire as time goes on");
+        let Ok(table) = snapshot.version().table(id) else { return Ok(0) };
         let Some(expiry) = table.shared.expiry.clone() else { return Ok(0) };
         let definition = snapshot.catalog().table(id).expect("the table is there");
         let column = definition.expiry.column.expect("rows expire by a column");

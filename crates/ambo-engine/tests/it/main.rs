@@ -11,6 +11,7 @@ mod codecs;
 mod columns;
 mod definitions;
 mod encryption;
+mod expiry;
 mod find;
 mod formats;
 mod found;

@@ -18,7 +18,7 @@ use super::{
     },
     drop::drop_whole_index,
     expression, generated, length,
-    options::Setting,
+    options::{Setting, place_of},
     references, sequence, table,
     types::declared,
 };
@@ -38,17 +38,20 @@ pub(super) fn set(
     name: &ObjectName,
     settings: &TableSettings,
 ) -> Result<Rows<'static>> {
-    let table = table(&connection.definitions(), name)?.definition().name.clone();
+    let definition = table(&connection.definitions(), name)?.definition().clone();
+    let table = definition.name.clone();
     if let Some(column) = settings.sort_key.first() {
         return Err(about(Error::invalid("the sort key of a table does not change"), column)
             .with_hint("create another with CREATE TABLE … SORT KEY (…) AS SELECT …"));
     }
     let mut options = ambo::TableOptions::new();
-    let settings = settings.options.iter().map(Setting::of).collect::<Result<Vec<_>>>()?;
-    if settings.len() > 1 && settings.iter().any(|setting| !matches!(setting, Setting::Options(_))) {
+    let parsed = settings.options.iter().map(Setting::of).collect::<Result<Vec<_>>>()?;
+    let goes_with_others =
+        |setting: &Setting| matches!(setting, Setting::Options(_) | Setting::TtlColumn(_));
+    if parsed.len() > 1 && !parsed.iter().all(goes_with_others) {
         return Err(Error::invalid("storage, log and comment are set in statements of their own"));
     }
-    for setting in settings {
+    for (setting, option) in parsed.into_iter().zip(&settings.options) {
         match setting {
             Setting::Storage(storage) => {
                 connection.require_no_transaction("ALTER TABLE … SET STORAGE")?;
@@ -64,6 +67,11 @@ pub(super) fn set(
             }
             Setting::Log(_) => {
                 return Err(Error::invalid("whether a table is logged is said when it is created"));
+            }
+            Setting::TtlColumn(column) => {
+                let place = |column: String| place_of(&definition, &column, &option.value);
+                let place = column.map(place).transpose()?;
+                options = options.ttl_column(place.map(|place| definition.stored_in(place)));
             }
             Setting::Options(more) => {
                 options = options.and(more);

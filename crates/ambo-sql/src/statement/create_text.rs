@@ -1,6 +1,6 @@
 //! The statements that make a table or a view as it is.
 
-use ambo::{IndexKind, RecordCodec, RecordWidth, Records, Table, TableDefinition, View};
+use ambo::{Expiry, IndexKind, RecordCodec, RecordWidth, Records, Table, TableDefinition, View};
 use arrow::datatypes::DataType;
 
 use super::types::{column_type_text, literal};
@@ -92,7 +92,7 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     Ok(text)
 }
 
-/// What a table of storage append says of its records.
+/// What a table of storage append says of its records, and any of how its rows expire.
 fn records_text(of: &TableDefinition) -> String {
     let Records { width, updates, time, retention } = of.records;
     let mut options = Vec::new();
@@ -104,6 +104,9 @@ fn records_text(of: &TableDefinition) -> String {
     }
     options.extend(time.map(|time| format!("time = {}", quoted(&of.columns[time].name))));
     options.extend(retention.map(|retention| format!("retention = {}", string(&retention.to_string()))));
+    let Expiry { ttl, column } = of.expiry;
+    options.extend(ttl.map(|ttl| format!("ttl = {}", string(&ttl.to_string()))));
+    options.extend(column.map(|column| format!("ttl_column = {}", quoted(&of.columns[column].name))));
     if options.is_empty() { String::new() } else { format!(" WITH ({})", options.join(", ")) }
 }
 

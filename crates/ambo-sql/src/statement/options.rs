@@ -18,6 +18,8 @@ pub(super) enum Setting {
     Log(bool),
     /// The column that says when rows are of, by its name.
     Time(String),
+    /// The column that rows expire by, by its name; none for no such column.
+    TtlColumn(Option<String>),
     Comment(String),
     /// One of PostgreSQL's that is about the room in its pages, of which there are none of the kind.
     OfPages,
@@ -55,6 +57,13 @@ impl Setting {
                 "none" | "off" => None,
                 value => Some(Retention::parse(value).map_err(Error::invalid)?),
             })),
+            "ttl" => Self::Options(TableOptions::new().ttl(match value {
+                "none" | "off" => None,
+                value => Some(Retention::parse(value).map_err(|what| {
+                    Error::invalid(what.replacen("a retention is", "a ttl is", 1))
+                })?),
+            })),
+            "ttl column" => Self::TtlColumn((!matches!(value, "none" | "off")).then(|| value.to_owned())),
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),
             "fillfactor" => match value.parse() {
@@ -75,6 +84,8 @@ impl Setting {
                     "updates",
                     "time",
                     "retention",
+                    "ttl",
+                    "ttl column",
                     "log",
                     "comment",
                     "fillfactor",
@@ -139,11 +150,12 @@ pub(super) fn apply(
             Setting::Options(options) => options.apply(table),
             Setting::Log(on) => table.log(on),
             Setting::Time(column) => {
-                let place = table.column_index(&column).ok_or_else(|| {
-                    let names = table.columns.iter().map(|column| column.name.as_str());
-                    about(Error::not_found("column", &column, names), &option.value)
-                })?;
-                table.records.time = Some(place);
+                table.records.time = Some(place_of(&table, &column, &option.value)?);
+                table
+            }
+            Setting::TtlColumn(column) => {
+                let place = |column: String| place_of(&table, &column, &option.value);
+                table.expiry.column = column.map(place).transpose()?;
                 table
             }
             Setting::Comment(comment) => table.comment(comment),
@@ -151,6 +163,17 @@ pub(super) fn apply(
         };
     }
     Ok(table)
+}
+
+/// The place of a column that an option names.
+///
+/// # Errors
+/// There is none of the name.
+pub(super) fn place_of(table: &TableDefinition, column: &str, written: &Ident) -> Result<usize> {
+    table.column_index(column).ok_or_else(|| {
+        let names = table.columns.iter().map(|column| column.name.as_str());
+        about(Error::not_found("column", column, names), written)
+    })
 }
 
 /// An option of the parser as one of ours.

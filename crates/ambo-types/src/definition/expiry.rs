@@ -15,6 +15,9 @@ use ambo_codec::{Type, varint};
 use super::{COLUMNS_MAX, Retention, TableDefinition};
 use crate::encoding::Input;
 
+/// How the text of a check begins that SQL keeps with a table to whose rows others refer.
+const REFERRER: &str = "REFERENCED BY ";
+
 const TTL: u8 = 1;
 const COLUMN: u8 = 2;
 
@@ -93,6 +96,11 @@ impl TableDefinition {
                 None => Ok(()),
             };
         };
+        if ttl.is_some()
+            && let Some(check) = self.checks.iter().find(|check| check.expression.starts_with(REFERRER))
+        {
+            return Err(format!("its rows cannot expire, for other rows refer to them: it is {}", check.name));
+        }
         if self.index.is_some() {
             return Err("entries of an index go with their rows, they do not expire".into());
         }
