@@ -258,7 +258,9 @@ AMBO_API ambo_status ambo_definition_column(
 /* Adds a column to the primary key, which is the order of the table. */
 AMBO_API ambo_status ambo_definition_key(ambo_definition *definition, const char *column, ambo_error **error);
 /* Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
- * key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment. */
+ * key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment, ttl ("7 days":
+ * rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column that says it, a
+ * date or a timestamp). */
 AMBO_API ambo_status ambo_definition_set(ambo_definition *definition, const char *option, const char *value, ambo_error **error);
 /* Frees a definition. */
 AMBO_API void ambo_definition_free(ambo_definition **definition);
@@ -279,8 +281,8 @@ AMBO_API ambo_status ambo_table_drop(ambo_database *database, const char *table,
 AMBO_API ambo_status ambo_table_truncate(ambo_database *database, const char *table, ambo_error **error);
 /* Renames a table. */
 AMBO_API ambo_status ambo_table_rename(ambo_database *database, const char *table, const char *new_name, ambo_error **error);
-/* Changes an option of a table that may have rows: key_compression, record_compression or record_dictionary. What is compacted from now
- * on is stored that way; ambo_vacuum rewrites the rest. */
+/* Changes an option of a table that may have rows: key_compression, record_compression, record_dictionary, ttl or ttl_column ("none" ends
+ * them). What is compacted from now on is stored that way; ambo_vacuum rewrites the rest. */
 AMBO_API ambo_status ambo_table_alter(
     ambo_database *database, const char *table, const char *option, const char *value, ambo_error **error);
 /* The names of a table's columns, as they were when it was opened. A table of bytes has key and value. */

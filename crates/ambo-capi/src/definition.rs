@@ -139,7 +139,10 @@ impl Parts {
                 }
             };
         }
-        table
+        match table.expiry.ttl {
+            Some(ttl) if table.is_raw() => table.ttl_of_commits(ttl),
+            _ => table,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-use ambo::TableDefinition;
+use ambo::{TableDefinition, TableOptions};
 use ambo_face::Class;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use ambo::{IntegerCodec, RecordCodec, Storage, TableDefinition, TableOptions};
+use ambo::{IntegerCodec, RecordCodec, Retention, Storage, TableDefinition, TableOptions};
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -29,6 +29,10 @@ pub struct CompressionArguments {
     /// Compress records with a dictionary that is trained as they compact: on or off, with zstd only
     #[arg(long, value_name = "SWITCH", value_parser = BoolishValueParser::new())]
     record_dictionary: Option<bool>,
+    /// Let rows expire so long after their time, as in '7 days', or none: values of a new table of keys and values after their commit,
+    /// rows of other tables by their ttl_column
+    #[arg(long, value_name = "TIME", value_parser = ttl)]
+    ttl: Option<OrNone<Retention>>,
 }
 
 /// A codec, or `none`.
@@ -45,6 +49,13 @@ impl<T: FromStr<Err: ToString>> FromStr for OrNone<T> {
     }
 }
 
+fn ttl(text: &str) -> Result<OrNone<Retention>, String> {
+    match text {
+        NONE => Ok(OrNone(None)),
+        text => Retention::parse(text).map(|ttl| OrNone(Some(ttl))),
+    }
+}
+
 impl CompressionArguments {
     /// For the engine.
     pub fn options(&self) -> TableOptions {
@@ -57,6 +68,9 @@ impl CompressionArguments {
         }
         if let Some(on) = self.record_dictionary {
             options = options.record_dictionary(on);
+        }
+        if let Some(OrNone(ttl)) = self.ttl {
+            options = options.ttl(ttl);
         }
         options
     }
@@ -89,7 +103,7 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
     let options = changes.compression.options();
     if options.is_empty() && changes.storage.is_none() {
         return Err(Failure::usage(
-            "change what? say --storage, --key-compression, --record-compression or --record-dictionary",
+            "change what? say --storage, --key-compression, --record-compression, --record-dictionary or --ttl",
         ));
     }
     let before = store.table(table)?.definition().clone();
@@ -121,10 +135,14 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
             "key_compression": keys(table),
             "record_compression": table.record_compression.map_or(NONE.into(), |codec| codec.to_string()),
             "record_dictionary": table.record_dictionary,
+            "ttl": table.expiry.ttl.map(|ttl| ttl.to_string()),
         }))?;
         return Ok(());
     }
     write!(out, "table {}: storage {}", short_name(&table.name), table.storage.name())?;
+    if let Some(ttl) = table.expiry.ttl {
+        write!(out, ", rows expire after {ttl}")?;
+    }
     if !options.is_empty() {
         write!(
             out,

@@ -52,6 +52,10 @@ impl NewTableArguments {
             None => definition,
         };
         let definition = self.compression.options().apply(definition);
+        let definition = match definition.expiry.ttl {
+            Some(ttl) if definition.is_raw() => definition.ttl_of_commits(ttl),
+            _ => definition,
+        };
         match refused(&definition) {
             true => Err(Failure::usage(
                 "a table of storage column encodes each column by itself; leave --key-compression and \

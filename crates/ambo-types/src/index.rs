@@ -103,6 +103,12 @@ pub const INDEX_COLUMNS_MAX: usize = 64;
 impl IndexOf {
     /// What is asked for, over the table with this id and definition.
     pub fn resolve(wanted: &IndexDefinition, id: TableId, table: &TableDefinition) -> Result<Self> {
+        if table.expiry.stamped {
+            return Err(Error::Invalid(format!(
+                "table \"{}\" keeps the time of commits behind its values, and has no indexes",
+                table.name
+            )));
+        }
         let invalid = |what: String| Err(Error::Invalid(format!("index \"{}\": {what}", wanted.name)));
         if wanted.columns.is_empty() || wanted.columns.len() > INDEX_COLUMNS_MAX {
             return invalid(format!(

@@ -15,8 +15,8 @@ pub mod parts;
 pub mod record;
 
 pub use definition::{
-    COLUMNS_MAX, Check, Column, Expiry, KeyWidth, RecordWidth, Records, Retention, Slot, Storage, StorageTraits,
-    StoredIn, TableDefinition,
+    COLUMNS_MAX, Check, Column, Expiry, KeyWidth, RecordWidth, Records, Retention, Slot, Storage,
+    StorageTraits, StoredIn, TableDefinition,
 };
 pub use error::{Error, Result};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};

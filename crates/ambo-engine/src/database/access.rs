@@ -35,7 +35,9 @@ impl Engine {
     fn put_long(self: &Arc<Self>, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_writable()?;
         check_value(value)?;
-        let written = Self::write_blob(&self.versions.load_full(), table, value)?;
+        let version = self.versions.load_full();
+        let value = self.stamped(version.table(table)?, value);
+        let written = Self::write_blob(&version, table, &value)?;
         self.commit_blob(table, key, written)
     }
 
@@ -89,7 +91,7 @@ impl Engine {
             }
             let record = found.record();
             match record.kind {
-                RecordKind::Inline => return Ok(Some(read(record.bytes))),
+                RecordKind::Inline => return Ok(Some(read(of.shown(record.bytes)))),
                 RecordKind::Tombstone => return Ok(None),
                 RecordKind::Blob => {}
             }
@@ -100,8 +102,10 @@ impl Engine {
     /// Opens the newest committed value of a key for reading in parts.
     pub fn get_stream(&self, table: TableId, key: &[u8]) -> Result<Option<ValueReader>> {
         let keeper = Keeper::Arc(self.versions.load_full());
+        let mut hidden = 0;
         let found = Value::find(keeper, |version| {
             let table = version.table(table)?;
+            hidden = table.hidden_bytes();
             table.find(key, self.newest(table))
         });
         let Some(value) = found? else {
@@ -110,7 +114,7 @@ impl Engine {
         if value.found().is_some_and(|found| found.record().is_tombstone()) {
             return Ok(None);
         }
-        ValueReader::new(table, value).map(Some)
+        ValueReader::new(table, value, hidden).map(Some)
     }
 
     /// A consistent view of all tables.

@@ -21,6 +21,7 @@ use ambo_types::{
 use super::{
     commit::Terms,
     engine::Engine,
+    expiry::STAMP_BYTES,
     value::Value,
     version::{DatabaseVersion, TableShared},
 };
@@ -85,7 +86,8 @@ impl Engine {
         self.check_writable()?;
         Self::check_key(key)?;
         let version = self.versions.load();
-        let store = &version.table(table)?.shared.store;
+        let shared = &version.table(table)?.shared;
+        let (store, stamped) = (&shared.store, shared.stamped);
         Ok(ValueWriter {
             engine: self.clone(),
             table,
@@ -93,6 +95,7 @@ impl Engine {
             store: store.clone(),
             blob: Some(BlobWriter::new(store, version.blob_codec(table))),
             written: 0,
+            stamped,
         })
     }
 
@@ -214,12 +217,19 @@ pub struct ValueWriter {
     store: Arc<PageStore>,
     blob: Option<BlobWriter>,
     written: u64,
+    /// Whether the time is put behind it.
+    stamped: bool,
 }
 
 impl ValueWriter {
     /// Commits the value.
     pub fn finish(mut self) -> Result<()> {
-        let blob = self.blob.take().expect("there until it is finished").finish()?;
+        let mut blob = self.blob.take().expect("there until it is finished");
+        if self.stamped {
+            blob.write_all(&self.engine.stamp())?;
+            self.written += STAMP_BYTES as u64;
+        }
+        let blob = blob.finish()?;
         assert_eq!(blob.bytes(), self.written, "all of it is written");
         self.engine.commit_blob(self.table, &self.key, (self.store.clone(), blob))
     }
@@ -244,6 +254,8 @@ impl Write for ValueWriter {
 /// A value read in parts, as it was when it was opened.
 pub struct ValueReader {
     source: ReadSource,
+    /// So many bytes at the end are not the user's.
+    hidden: u64,
     position: u64,
 }
 
@@ -257,7 +269,7 @@ enum ReadSource {
 }
 
 impl ValueReader {
-    pub(super) fn new(table: TableId, value: Value) -> Result<Self> {
+    pub(super) fn new(table: TableId, value: Value, hidden: usize) -> Result<Self> {
         let is_blob = value.found().is_some_and(|found| found.record().kind == RecordKind::Blob);
         let source = if is_blob {
             let blob = Engine::decode_blob(&value, table)?;
@@ -266,15 +278,16 @@ impl ValueReader {
         } else {
             ReadSource::Memory(value)
         };
-        Ok(Self { source, position: 0 })
+        Ok(Self { source, hidden: hidden as u64, position: 0 })
     }
 
     /// The value's length in bytes.
     pub fn len(&self) -> u64 {
-        match &self.source {
+        let stored = match &self.source {
             ReadSource::Memory(value) => value.len() as u64,
             ReadSource::Blob { reader, .. } => reader.len(),
-        }
+        };
+        stored.saturating_sub(self.hidden)
     }
 
     /// Whether the value has no bytes.

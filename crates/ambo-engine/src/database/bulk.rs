@@ -19,7 +19,7 @@ use super::{
     checkpoint::Turnover,
     compression::keep_dictionary,
     engine::{Engine, NEWEST},
-    expiry::Moment,
+    expiry::{Moment, STAMP_BYTES},
     index_loads::{IndexRuns, LoadedRows},
     index_rows::TreeRows,
     version::{DatabaseVersion, TableVersion},
@@ -41,6 +41,8 @@ pub struct BulkLoad {
     check: Option<Arc<ColumnSchema>>,
     last_key: Vec<u8>,
     rows: u64,
+    /// What stands behind its values.
+    stamp: Option<[u8; STAMP_BYTES]>,
 }
 
 impl Engine {
@@ -54,8 +56,9 @@ impl Engine {
         let options =
             BuildOptions { keep_in_cache: store.is_memory(), ..version.build_options(table, &store) };
         let builder = TreeBuilder::new(&store, options.clone());
+        let stamp = shared.stamped.then(|| self.stamp());
         let last_key = Vec::new();
-        Ok(BulkLoad { engine: self.clone(), table, store, builder, options, check, last_key, rows: 0 })
+        Ok(BulkLoad { engine: self.clone(), table, store, builder, options, check, last_key, rows: 0, stamp })
     }
 }
 
@@ -76,7 +79,11 @@ impl BulkLoad {
         if let Some(schema) = &self.check {
             schema.check(key, value)?;
         }
-        self.builder.push(key, Record::inline(value))?;
+        let value = match self.stamp {
+            Some(stamp) => Cow::Owned([value, &stamp].concat()),
+            None => Cow::Borrowed(value),
+        };
+        self.builder.push(key, Record::inline(&value))?;
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
         self.rows += 1;
@@ -96,6 +103,10 @@ impl BulkLoad {
         let Self { engine, table, store, builder, options, check, rows, .. } = self;
         let (meta, pages) = builder.finish_with_pages()?;
         assert_eq!(meta.rows, rows, "all rows are in the tree");
+        if !engine.current().table(table)?.indexes.is_empty() {
+            // Values of rows that have expired are free.
+            engine.purge_expired(table)?;
+        }
         let result = (0..ATTEMPTS).find_map(|_| {
             let check = check.as_deref();
             engine.try_install_loaded(table, (meta, &pages, &store), &options, check).transpose()

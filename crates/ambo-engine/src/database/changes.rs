@@ -222,16 +222,23 @@ fn commit(version: &DatabaseVersion, timestamp: Timestamp, operations: Operation
 
 fn value(version: &DatabaseVersion, table: TableId, key: &[u8], record: Record<'_>) -> Result<ChangedValue> {
     match record.kind {
-        RecordKind::Inline => Ok(ChangedValue::Written(record.bytes.to_vec())),
+        RecordKind::Inline => {
+            let value = version.table(table).map_or(record.bytes, |table| table.shown(record.bytes));
+            Ok(ChangedValue::Written(value.to_vec()))
+        }
         RecordKind::Tombstone => Ok(ChangedValue::Deleted),
         RecordKind::Blob => {
             // Pages of a value that was replaced may be those of another by now.
-            let found = version.table(table)?.find(key, Moment::all(NEWEST))?;
+            let of = version.table(table)?;
+            let found = of.find(key, Moment::all(NEWEST))?;
             let is_there = found.is_some_and(|found| {
                 found.record().kind == RecordKind::Blob && found.record().bytes == record.bytes
             });
             match is_there {
-                true => Ok(ChangedValue::Written(Engine::load_blob(version, table, record.bytes)?.to_vec())),
+                true => {
+                    let value = Engine::load_blob(version, table, record.bytes)?;
+                    Ok(ChangedValue::Written(of.shown(&value).to_vec()))
+                }
                 false => Ok(ChangedValue::Elsewhere),
             }
         }

@@ -85,7 +85,11 @@ impl Engine {
             Ok(stored) => self.check_owners(owned, stored, &checkpoint, &mut report),
             Err(error) => report.problems.push(format!("the list of free pages: {error}")),
         }
-        super::index_check::check_indexes(&self.snapshot().with_expired(), self.index_threads(), &mut report)?;
+        super::index_check::check_indexes(
+            &self.snapshot().with_expired(),
+            self.index_threads(),
+            &mut report,
+        )?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }

@@ -52,6 +52,18 @@ pub(super) struct Terms<'a> {
     pub ranges: &'a [TableRange<'a>],
     /// Where long values were written that the operations refer to, if it was without a snapshot.
     pub blobs_in: Option<&'a Arc<PageStore>>,
+    /// Whether values have the time of the commit behind them already, in tables that keep it.
+    pub is_stamped: bool,
+}
+
+/// What is known of the rows of a commit.
+struct RowsChecked {
+    /// Whether one of the tables has indexes.
+    indexed: bool,
+    /// Whether one keeps the time of commits.
+    stamped: bool,
+    /// The epoch in which that is true.
+    epoch: u64,
 }
 
 /// The longest row of a column table: it is in memory as a whole while it is compacted.
@@ -77,7 +89,10 @@ impl Engine {
         self.check_writable()?;
         loop {
             let room_made = self.room_made();
-            let (indexed, epoch) = self.check_rows(operations, terms)?;
+            let RowsChecked { indexed, stamped, epoch } = self.check_rows(operations, terms)?;
+            if stamped && !terms.is_stamped {
+                return self.commit_stamped(operations, terms);
+            }
             if indexed && terms.index_epoch.is_none() {
                 return self.commit_indexed(operations, terms);
             }
@@ -137,10 +152,10 @@ impl Engine {
     }
 
     /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too
-    /// late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
-    fn check_rows(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<(bool, u64)> {
+    /// late. This is done before anything is locked.
+    fn check_rows(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<RowsChecked> {
         let version = self.versions.load();
-        let mut indexed = false;
+        let (mut indexed, mut stamped) = (false, false);
         for op in operations {
             // A table that is not there is noticed in the order of commits.
             if let Ok(table) = version.table(op.table) {
@@ -152,9 +167,29 @@ impl Engine {
                     check_row(schema, table, op)?;
                 }
                 indexed |= !table.indexes.is_empty();
+                stamped |= table.shared.stamped;
             }
         }
-        Ok((indexed, version.index_epoch))
+        Ok(RowsChecked { indexed, stamped, epoch: version.index_epoch })
+    }
+
+    /// Commits values with the time of the commit behind them, where tables keep it. Those of a transaction have a time from when they were
+    /// written.
+    #[cold]
+    fn commit_stamped(self: &Arc<Self>, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+        let (version, stamp) = (self.versions.load_full(), self.stamp());
+        let value = |op: &Operation<'_>| {
+            let table = version.table(op.table).ok()?;
+            let is_kept = table.shared.stamped && op.record.kind == RecordKind::Inline;
+            let value = if terms.snapshot.is_some() { table.shown(op.record.bytes) } else { op.record.bytes };
+            is_kept.then(|| [value, &stamp].concat())
+        };
+        let values: Vec<_> = operations.iter().map(value).collect();
+        let stamped = operations.iter().zip(&values).map(|(op, value)| match value {
+            Some(value) => Operation { record: Record::inline(value), ..*op },
+            None => *op,
+        });
+        self.commit(&stamped.collect::<Vec<_>>(), Terms { is_stamped: true, ..terms })
     }
 
     /// Waits as long as the memtables' budget asks.

@@ -281,7 +281,8 @@ impl MergedCursor {
     fn with_base(mut sources: Vec<Layer>, table: &TableVersion, moment: Moment, cover: Cover) -> Self {
         let expired = table.expired(moment);
         let are_keys_enough = expired.as_ref().is_none_or(Expired::is_in_key);
-        let wanted = if cover == Cover::LiveKeys && are_keys_enough { CursorRows::Keys } else { CursorRows::Rows };
+        let wanted =
+            if cover == Cover::LiveKeys && are_keys_enough { CursorRows::Keys } else { CursorRows::Rows };
         table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
         Self { expired, ..Self::over(sources, moment.at, false) }
     }

@@ -142,6 +142,7 @@ pub(super) fn open_table(
         fresh: Default::default(),
         samples: Default::default(),
         expiry: Expiry::of(definition)?,
+        stamped: definition.expiry.stamped,
     };
     Engine::new_table(memtables, place, shared, floor)
 }

@@ -186,11 +186,13 @@ impl Engine {
     #[inline]
     pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
         let keeper = Keeper::Guard(self.versions.load());
+        let mut hidden = 0;
         let value = Value::find(keeper, |version| {
             let table = version.table(table)?;
+            hidden = table.hidden_bytes();
             table.find_picked(key, self.newest(table), picked)
         })?;
-        self.finish_newest(table, value)
+        Ok(self.finish_newest(table, value)?.map(|value| value.hiding(hidden)))
     }
 
     /// Waits for a commit that was found before it was published, drops tombstones and loads blobs.

@@ -6,21 +6,24 @@
 //!    cursor or a walk stands on, and by scans of columns as one more filter. What is counted by position is walked instead.
 //! 3. The engine's *now* never goes back while it is open. A version is loaded before *now* is taken: what a merge left out, by a *now*
 //!    from before that version, has expired for all who read it. Snapshots from before read what they have.
-//! 4. Whoever is not to miss rows, as indexes and the check, says so by [`Moment::all`].
+//! 4. Values of a key-value table have the time of their commit behind them, eight bytes, little-endian. It is put there by `commit`, and
+//!    by who writes in a transaction or to blobs; where values are handed out it is left away.
+//! 5. Whoever is not to miss rows, as indexes and the check, says so by [`Moment::all`].
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     sync::{Arc, atomic::Ordering},
 };
 
 use ambo_base::column::ColumnSchema;
 use ambo_codec::{KeySpec, RowSpec, Type, Value, ValueRef, column::Compare};
-use ambo_pages::page::PageStore;
+use ambo_pages::page::{BlobReader, PageStore};
 use ambo_scan::{Filter, Test};
 use ambo_types::{
     Error, Result, StoredIn, TableDefinition,
     id::{TableId, Timestamp},
-    record::Record,
+    record::{Record, RecordKind},
 };
 
 use super::{blobs::whole, engine::Engine, version::TableVersion};
@@ -43,12 +46,23 @@ impl Moment {
     }
 }
 
+/// Where the time of a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TimeIn {
+    Column(StoredIn),
+    /// Behind the value.
+    Stamp,
+}
+
+/// Bytes of the time that is kept behind values.
+pub(super) const STAMP_BYTES: usize = 8;
+
 /// When rows of a table expire, and where that stands in them.
 #[derive(Debug)]
 pub struct Expiry {
     /// The stored column.
     place: usize,
-    stored: StoredIn,
+    stored: TimeIn,
     kind: Type,
     micros: i64,
     keys: KeySpec,
@@ -62,14 +76,13 @@ thread_local! {
 impl Expiry {
     /// Of a table whose rows expire.
     pub(super) fn of(definition: &TableDefinition) -> Result<Option<Arc<Self>>> {
-        let (Some(ttl), Some(column)) = (definition.expiry.ttl, definition.expiry.column) else {
-            return Ok(None);
-        };
+        let Some(ttl) = definition.expiry.ttl else { return Ok(None) };
+        let column = definition.expiry.column.filter(|_| !definition.expiry.stamped);
         let invalid = |error: ambo_codec::Error| Error::Invalid(error.to_string());
         Ok(Some(Arc::new(Self {
-            place: ColumnSchema::new(definition)?.place(column),
-            stored: definition.stored_in(column),
-            kind: definition.columns[column].kind,
+            place: column.map_or(Ok(0), |column| Ok(ColumnSchema::new(definition)?.place(column)))?,
+            stored: column.map_or(TimeIn::Stamp, |column| TimeIn::Column(definition.stored_in(column))),
+            kind: column.map_or(Type::Timestamp, |column| definition.columns[column].kind),
             micros: i64::try_from(ttl.micros).unwrap_or(i64::MAX),
             keys: definition.key_spec().map_err(invalid)?,
             rows: definition.row_spec().map_err(invalid)?,
@@ -92,8 +105,9 @@ impl Expiry {
         let cut = self.cut(now);
         let is_over = |time: ValueRef<'_>| micros(time).is_none_or(|time| time <= cut);
         let expired = match self.stored {
-            StoredIn::Row(slot) => self.rows.decode_column(row, slot).map(is_over),
-            StoredIn::Key(part) => SCRATCH.with_borrow_mut(|scratch| {
+            TimeIn::Stamp => return Ok(stamp_of(row)? <= cut),
+            TimeIn::Column(StoredIn::Row(slot)) => self.rows.decode_column(row, slot).map(is_over),
+            TimeIn::Column(StoredIn::Key(part)) => SCRATCH.with_borrow_mut(|scratch| {
                 let mut expired = false;
                 let put = |_, time: ValueRef<'_>| {
                     expired = is_over(time);
@@ -135,18 +149,27 @@ impl Expiry {
 
     /// Whether the key says it.
     pub(super) fn is_in_key(&self) -> bool {
-        matches!(self.stored, StoredIn::Key(_))
+        matches!(self.stored, TimeIn::Column(StoredIn::Key(_)))
     }
 
     /// Slots that are asked for, with that of the time.
     pub(super) fn with_slot(&self, picked: &[bool]) -> Vec<bool> {
         let mut picked = picked.to_vec();
-        if let StoredIn::Row(slot) = self.stored {
+        if let TimeIn::Column(StoredIn::Row(slot)) = self.stored {
             picked.resize(picked.len().max(slot + 1), false);
             picked[slot] = true;
         }
         picked
     }
+}
+
+/// The time behind a value.
+fn stamp_of(value: &[u8]) -> Result<i64> {
+    let stamp = value.last_chunk().ok_or_else(|| {
+        let what = "a value without the time of its commit, in a table that keeps it";
+        Error::damaged(ambo_pages::page::NAME, 0, what)
+    })?;
+    Ok(i64::from_le_bytes(*stamp))
 }
 
 /// A time in microseconds since 1970; none of NULL.
@@ -173,9 +196,15 @@ impl Expired {
         match self.expiry.is_in_key() {
             _ if record.is_tombstone() => Ok(false),
             true => self.expiry.has_expired(key, &[], self.now),
-            false => {
-                self.expiry.has_expired(key, &whole(&self.store, self.table, record)?, self.now)
+            false if self.expiry.stored == TimeIn::Stamp && record.kind == RecordKind::Blob => {
+                let mut reader =
+                    BlobReader::new(&self.store, Engine::decode_blob(record.bytes, self.table)?)?;
+                let mut stamp = [0; STAMP_BYTES];
+                let start = reader.len().saturating_sub(STAMP_BYTES as u64);
+                let read = reader.read_at(start, &mut stamp)?;
+                self.expiry.has_expired(key, &stamp[..read], self.now)
             }
+            false => self.expiry.has_expired(key, &whole(&self.store, self.table, record)?, self.now),
         }
     }
 
@@ -186,6 +215,18 @@ impl Expired {
 }
 
 impl TableVersion {
+    /// How many bytes behind a value are not the user's.
+    #[inline]
+    pub(super) fn hidden_bytes(&self) -> usize {
+        if self.shared.stamped { STAMP_BYTES } else { 0 }
+    }
+
+    /// A value as the user has written it.
+    #[inline]
+    pub(super) fn shown<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        &value[..value.len().saturating_sub(self.hidden_bytes())]
+    }
+
     /// What says which records have expired at a moment; none if none has.
     pub(super) fn expired(&self, moment: Moment) -> Option<Expired> {
         let (expiry, now) = (self.shared.expiry.clone()?, moment.now?);
@@ -207,6 +248,19 @@ impl Engine {
     pub(super) fn now(&self) -> i64 {
         let wall = i64::try_from(self.clock.wall().as_micros()).unwrap_or(i64::MAX);
         self.newest_now.fetch_max(wall, Ordering::SeqCst).max(wall)
+    }
+
+    /// What stands behind a value that is written now.
+    pub(super) fn stamp(&self) -> [u8; STAMP_BYTES] {
+        self.now().to_le_bytes()
+    }
+
+    /// A value as a table stores it.
+    pub(super) fn stamped<'v>(&self, table: &TableVersion, value: &'v [u8]) -> Cow<'v, [u8]> {
+        match table.shared.stamped {
+            true => [value, &self.stamp()].concat().into(),
+            false => value.into(),
+        }
     }
 
     /// When a single read of a table happens that sees all that is committed. REQUIRES: the version of the table is loaded already.

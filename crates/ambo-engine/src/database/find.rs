@@ -108,7 +108,13 @@ impl ReadView for Transaction {
         count::count(version, self.own_writes(table), Moment::all(self.timestamp()), Some(lower), upper)
     }
     fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
-        TableScan::new(self.snapshot().version(), table, self.own_writes(table), self.snapshot().moment(), plan)
+        TableScan::new(
+            self.snapshot().version(),
+            table,
+            self.own_writes(table),
+            self.snapshot().moment(),
+            plan,
+        )
     }
 }
 

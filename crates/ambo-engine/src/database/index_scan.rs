@@ -55,7 +55,16 @@ impl IndexScan {
         rows: Option<Snapshot>,
     ) -> Self {
         debug_assert!(index.is_ready(), "an index is asked once it has all entries");
-        Self { index, cursor, range, wanted, state: ScanState::Before, is_backward: false, key: Vec::new(), rows }
+        Self {
+            index,
+            cursor,
+            range,
+            wanted,
+            state: ScanState::Before,
+            is_backward: false,
+            key: Vec::new(),
+            rows,
+        }
     }
 
     /// The table whose rows it finds.

@@ -44,8 +44,10 @@ impl Engine {
         self.purge_expired(id)?;
         self.guard(id, |pending| pending.push(slot))?;
         // All that was sequenced before NULL was refused is published then, and in the snapshot.
-        let no_nulls =
-            self.pipeline.wait_for_all().and_then(|()| find_null(&self.snapshot().with_expired(), id, StoredIn::Row(slot)));
+        let no_nulls = self
+            .pipeline
+            .wait_for_all()
+            .and_then(|()| find_null(&self.snapshot().with_expired(), id, StoredIn::Row(slot)));
         let result = no_nulls.and_then(|()| {
             self.change_catalog(|catalog| {
                 let change = catalog.set_not_null(id, StoredIn::Row(slot))?;

@@ -127,7 +127,8 @@ impl Engine {
             runs: Vec::new(),
             ..old.clone()
         };
-        let mut rows = CursorStream::new(MergedCursor::new(&compacted, None, Moment::all(NEWEST), Cover::Live));
+        let mut rows =
+            CursorStream::new(MergedCursor::new(&compacted, None, Moment::all(NEWEST), Cover::Live));
         let by_column = reshaped.storage.traits().by_column;
         let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
         let version = self.current();

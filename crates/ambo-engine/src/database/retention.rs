@@ -120,9 +120,8 @@ impl Engine {
         let locks = self.lock_checkpoint().latched().quiet()?;
         let now = locks.version();
         let table = now.table(id)?;
-        let same = |now: &Arc<TableDefinition>| {
-            (now.expiry, now.records) == (definition.expiry, definition.records)
-        };
+        let same =
+            |now: &Arc<TableDefinition>| (now.expiry, now.records) == (definition.expiry, definition.records);
         if !now.catalog.table(id).is_some_and(same) {
             return Ok(false);
         }
@@ -202,11 +201,16 @@ struct End {
 fn ends(definition: &TableDefinition, set: &ColumnSet, now: i64) -> impl Iterator<Item = End> {
     let end = |column: usize, micros: u64, whole_days: bool| {
         let before = now.checked_sub_unsigned(micros)?.saturating_add(i64::from(!whole_days));
-        Some(End { place: set.schema().place(column), kind: definition.columns.get(column)?.kind, before, whole_days })
+        Some(End {
+            place: set.schema().place(column),
+            kind: definition.columns.get(column)?.kind,
+            before,
+            whole_days,
+        })
     };
     let Records { retention, time, .. } = definition.records;
     let kept = retention.zip(time).and_then(|(retention, time)| end(time, retention.micros, true));
-    let Expiry { ttl, column } = definition.expiry;
+    let Expiry { ttl, column, .. } = definition.expiry;
     // A row has expired that is just so old.
     let expires = ttl.zip(column).and_then(|(ttl, column)| end(column, ttl.micros, false));
     kept.into_iter().chain(expires)
@@ -225,7 +229,9 @@ fn newest(part: &Part, place: usize, kind: Type, whole_days: bool) -> Option<i64
     let newest = |block: &ambo_base::column::directory::BlockEntry| {
         let bounds = block.bounds.as_ref().filter(|_| block.nulls == 0)?;
         match (bounds.values(Kind::of(kind))?.1, kind) {
-            (Value::I32(day), Type::Date32) if whole_days => Some((i64::from(day) + 1).saturating_mul(DAY) - 1),
+            (Value::I32(day), Type::Date32) if whole_days => {
+                Some((i64::from(day) + 1).saturating_mul(DAY) - 1)
+            }
             (Value::I32(day), Type::Date32) => Some(i64::from(day).saturating_mul(DAY)),
             (Value::I64(micros), Type::Timestamp | Type::TimestampTz) => Some(micros),
             _ => None,

@@ -270,8 +270,10 @@ impl RowScan {
     /// The value of a row that is out of line.
     #[cold]
     fn long_value(&self, reference: &[u8]) -> Result<Vec<u8>> {
-        let store = &self.snapshot.version().table(self.table)?.shared.store;
-        read_whole(store, &Engine::decode_blob(reference, self.table)?)
+        let of = self.snapshot.version().table(self.table)?;
+        let mut value = read_whole(&of.shared.store, &Engine::decode_blob(reference, self.table)?)?;
+        value.truncate(of.shown(&value).len());
+        Ok(value)
     }
 }
 

@@ -138,14 +138,16 @@ impl Snapshot {
         if let Some(own) = self.own.get(&table).and_then(|writes| writes.get(key)) {
             return self.own_value(table, key, own, moment);
         }
-        match self.get_raw(table, key, picked, moment)? {
+        let hidden = self.version.table(table)?.hidden_bytes();
+        let found = match self.get_raw(table, key, picked, moment)? {
             Some(value) => match value.found().map(|found| found.record().kind) {
                 Some(RecordKind::Tombstone) => Ok(None),
                 Some(RecordKind::Blob) => Engine::load_blob(&self.version, table, &value).map(Some),
                 Some(RecordKind::Inline) | None => Ok(Some(value)),
             },
             None => Ok(None),
-        }
+        };
+        Ok(found?.map(|value| value.hiding(hidden)))
     }
 
     /// The value that a transaction wrote; none if it deleted the row, or that has expired.
@@ -158,7 +160,7 @@ impl Snapshot {
     ) -> Result<Option<Value>> {
         let Some(value) = Engine::own_value(&self.version, table, own)? else { return Ok(None) };
         let of = self.version.table(table)?;
-        Ok((!of.has_expired(key, Record::inline(&value), moment)?).then_some(value))
+        Ok((!of.has_expired(key, Record::inline(&value), moment)?).then(|| value.hiding(of.hidden_bytes())))
     }
 
     /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL.
@@ -179,7 +181,10 @@ impl Snapshot {
                 None => match version.find_above(key, self.at)? {
                     Some(found) if found.record().is_tombstone() => None,
                     Some(found) if version.has_expired(key, found.record(), self.moment())? => None,
-                    Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
+                    Some(found) => {
+                        let whole = whole(&version.shared.store, table, found.record())?;
+                        Some(version.shown(&whole).to_vec())
+                    }
                     None => {
                         compacted.push(index);
                         None
@@ -196,7 +201,9 @@ impl Snapshot {
                 return Ok(());
             }
             let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
-            values[compacted[place]] = Some(record.into_value(whole)?);
+            let mut value = record.into_value(whole)?;
+            value.truncate(version.shown(&value).len());
+            values[compacted[place]] = Some(value);
             Ok(())
         })?;
         Ok(values)
@@ -220,8 +227,9 @@ impl Snapshot {
     }
 
     pub(super) fn cursor_over(&self, table: TableId, own: Option<TableWrites>) -> Result<Cursor> {
-        let merged = MergedCursor::new(self.version.table(table)?, own, self.moment(), Cover::Live);
-        Ok(Cursor { merged, table, pin: Pin::new(self), blob: None })
+        let of = self.version.table(table)?;
+        let merged = MergedCursor::new(of, own, self.moment(), Cover::Live);
+        Ok(Cursor { merged, table, hidden: of.hidden_bytes(), pin: Pin::new(self), blob: None })
     }
 
     /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
@@ -279,6 +287,8 @@ impl Drop for Pin {
 pub struct Cursor {
     merged: MergedCursor,
     table: TableId,
+    /// So many bytes behind values are not the user's.
+    hidden: usize,
     pin: Pin,
     /// The current row's value, when it was loaded from a blob.
     blob: Option<Vec<u8>>,
@@ -345,7 +355,7 @@ impl Cursor {
         if self.merged.is_blob() {
             return self.blob_value();
         }
-        Ok(self.merged.record().bytes)
+        Ok(shown(self.merged.record().bytes, self.hidden))
     }
 
     /// Key and value of the row.
@@ -358,7 +368,7 @@ impl Cursor {
             self.blob_value()?;
         }
         let value = self.blob.as_deref().unwrap_or_else(|| self.merged.record().bytes);
-        Ok((self.merged.key(), value))
+        Ok((self.merged.key(), shown(value, self.hidden)))
     }
 
     #[cold]
@@ -368,6 +378,12 @@ impl Cursor {
             let blob = Engine::decode_blob(self.merged.record().bytes, self.table)?;
             self.blob = Some(super::blobs::read_whole(store, &blob)?);
         }
-        Ok(self.blob.as_deref().expect("just loaded"))
+        Ok(shown(self.blob.as_deref().expect("just loaded"), self.hidden))
     }
+}
+
+/// A value without what is not the user's.
+#[inline]
+fn shown(value: &[u8], hidden: usize) -> &[u8] {
+    &value[..value.len().saturating_sub(hidden)]
 }

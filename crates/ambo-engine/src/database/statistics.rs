@@ -182,6 +182,9 @@ impl<'v> StatisticsRequest<'v> {
 
     /// What newer rows hold, each read; none if one is too long for that, or no row of the table's columns.
     fn look_at(&self, own: Option<TableWrites>) -> Result<Option<Newer>> {
+        if self.table.shared.stamped {
+            return Ok(None);
+        }
         let columns = self.definition.columns.len();
         let mut newer = Newer { nulls: vec![0; columns], bounds: vec![None; columns], live: 0 };
         let format = RowFormat::new(self.definition.clone())?;

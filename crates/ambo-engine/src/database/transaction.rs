@@ -216,7 +216,10 @@ impl Transaction {
         let mut values = self.snapshot.get_many(table, keys, picked)?;
         for (key, value) in keys.iter().zip(&mut values) {
             if let Some(own) = self.writes.get(table, key) {
-                *value = self.snapshot.own_value(table, key, own, self.snapshot.moment())?.map(|value| value.to_vec());
+                *value = self
+                    .snapshot
+                    .own_value(table, key, own, self.snapshot.moment())?
+                    .map(|value| value.to_vec());
             }
         }
         Ok(values)
@@ -259,6 +262,8 @@ impl Transaction {
         Engine::check_key(key)?;
         check_value(value)?;
         self.free_expired(table, key, value)?;
+        let engine = self.engine().clone();
+        let value = &*engine.stamped(self.snapshot.version().table(table)?, value);
         let entries = self.entries_for(table, key, Some(value), replaced)?;
         if value.len() > INLINE_BYTES_MAX {
             // Where the table is for this transaction: it reads it there.
@@ -483,6 +488,7 @@ impl Transaction {
             sync: self.sync,
             index_epoch: Some(self.written_at.unwrap_or(self.snapshot.version().index_epoch)),
             blobs_in: None,
+            is_stamped: false,
             ranges: &ranges,
         };
         let mut operations = writes.operations();

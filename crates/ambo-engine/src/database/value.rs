@@ -38,6 +38,8 @@ enum Bytes {
 pub struct Value {
     // Declared before `keeper`, so dropped before it.
     bytes: Bytes,
+    /// So many at the end are not the user's.
+    hidden: usize,
     keeper: Option<Keeper>,
 }
 
@@ -52,12 +54,18 @@ impl Value {
         // neither moves nor goes away while `keeper` lives. Both go into one `Value`, whose field order drops `found`
         // first, and every borrow that is handed out is bounded by a borrow of the `Value`.
         let found = unsafe { std::mem::transmute::<Found<'_>, Found<'static>>(found) };
-        Ok(Some(Self { bytes: Bytes::Found(found), keeper: Some(keeper) }))
+        Ok(Some(Self { bytes: Bytes::Found(found), hidden: 0, keeper: Some(keeper) }))
     }
 
     /// A value that owns its bytes.
     pub(super) fn owned(bytes: impl Into<Box<[u8]>>) -> Self {
-        Self { bytes: Bytes::Owned(bytes.into()), keeper: None }
+        Self { bytes: Bytes::Owned(bytes.into()), hidden: 0, keeper: None }
+    }
+
+    /// The same without so many bytes at its end.
+    pub(super) fn hiding(mut self, bytes: usize) -> Self {
+        self.hidden = bytes;
+        self
     }
 
     /// The version that it was found in.
@@ -80,10 +88,11 @@ impl Value {
 impl Deref for Value {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        match &self.bytes {
+        let bytes = match &self.bytes {
             Bytes::Found(found) => found.record().bytes,
             Bytes::Owned(bytes) => bytes,
-        }
+        };
+        &bytes[..bytes.len().saturating_sub(self.hidden)]
     }
 }
 

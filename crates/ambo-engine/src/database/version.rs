@@ -58,6 +58,8 @@ pub struct TableShared {
     pub(super) samples: Samples,
     /// When its rows expire, if they do.
     pub(super) expiry: Option<Arc<Expiry>>,
+    /// Whether the time of their commit is kept behind its values.
+    pub(super) stamped: bool,
 }
 
 /// The columns that refuse NULL although there may be handles that do not know it. From the moment when the first column of a table
@@ -90,6 +92,7 @@ impl TableShared {
             fresh: FreshCache::default(),
             samples: Samples::default(),
             expiry: self.expiry.clone(),
+            stamped: self.stamped,
         }
     }
 
@@ -427,7 +430,11 @@ impl DatabaseVersion {
         };
         if !is_as_before {
             let table = Arc::make_mut(table);
-            let shared = table.shared.with_base(&table.shared.store, table.shared.storage, table.shared.schema.clone());
+            let shared = table.shared.with_base(
+                &table.shared.store,
+                table.shared.storage,
+                table.shared.schema.clone(),
+            );
             table.shared = Arc::new(TableShared { expiry, ..shared });
         }
         if table.shared.schema.is_none() && guard.is_none() && table.shared.guard.is_none() {

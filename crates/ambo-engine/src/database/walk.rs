@@ -6,7 +6,10 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ambo_base::{BaseOps, Lowest, lsm::PartsCursor};
-use ambo_types::{Result, record::Record};
+use ambo_types::{
+    Result,
+    record::{Record, RecordKind},
+};
 
 use super::{
     cursor::{Cover, MergedCursor, Seek},
@@ -52,6 +55,8 @@ pub(super) struct Walk {
     with_keys: bool,
     /// What says which rows have expired.
     expired: Option<Expired>,
+    /// So many bytes behind values are not the user's.
+    hidden: usize,
 }
 
 /// What came of a part of a walk.
@@ -74,7 +79,14 @@ impl Walk {
         newer.seek(Seek::Ge(lower))?;
         let expired = layers.newer.expired(layers.at);
         let with_keys = with_keys || expired.as_ref().is_some_and(Expired::is_in_key);
-        Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys, expired })
+        Ok(Self {
+            oldest,
+            newer,
+            upper: upper.map(<[u8]>::to_vec),
+            with_keys,
+            expired,
+            hidden: layers.newer.hidden_bytes(),
+        })
     }
 
     /// Gives rows to `visit`, in the order of their keys, until it breaks.
@@ -82,7 +94,7 @@ impl Walk {
         &mut self,
         mut visit: impl FnMut(&[u8], Record<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Walked> {
-        let Self { oldest, newer, upper, with_keys, expired } = self;
+        let Self { oldest, newer, upper, with_keys, expired, hidden } = self;
         let upper = upper.as_deref();
         loop {
             let next =
@@ -97,6 +109,12 @@ impl Walk {
                 {
                     return Ok(ControlFlow::Continue(()));
                 }
+                let record = match record.kind {
+                    RecordKind::Inline => {
+                        Record::inline(&record.bytes[..record.bytes.len().saturating_sub(*hidden)])
+                    }
+                    RecordKind::Blob | RecordKind::Tombstone => record,
+                };
                 let flow = visit(key, record)?;
                 is_broken.set(flow.is_break());
                 Ok(flow)

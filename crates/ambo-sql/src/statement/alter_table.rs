@@ -46,8 +46,7 @@ pub(super) fn set(
     }
     let mut options = ambo::TableOptions::new();
     let parsed = settings.options.iter().map(Setting::of).collect::<Result<Vec<_>>>()?;
-    let goes_with_others =
-        |setting: &Setting| matches!(setting, Setting::Options(_) | Setting::TtlColumn(_));
+    let goes_with_others = |setting: &Setting| matches!(setting, Setting::Options(_) | Setting::TtlColumn(_));
     if parsed.len() > 1 && !parsed.iter().all(goes_with_others) {
         return Err(Error::invalid("storage, log and comment are set in statements of their own"));
     }

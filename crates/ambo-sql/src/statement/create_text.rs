@@ -104,7 +104,7 @@ fn records_text(of: &TableDefinition) -> String {
     }
     options.extend(time.map(|time| format!("time = {}", quoted(&of.columns[time].name))));
     options.extend(retention.map(|retention| format!("retention = {}", string(&retention.to_string()))));
-    let Expiry { ttl, column } = of.expiry;
+    let Expiry { ttl, column, .. } = of.expiry;
     options.extend(ttl.map(|ttl| format!("ttl = {}", string(&ttl.to_string()))));
     options.extend(column.map(|column| format!("ttl_column = {}", quoted(&of.columns[column].name))));
     if options.is_empty() { String::new() } else { format!(" WITH ({})", options.join(", ")) }

@@ -57,12 +57,18 @@ impl Setting {
                 "none" | "off" => None,
                 value => Some(Retention::parse(value).map_err(Error::invalid)?),
             })),
-            "ttl" => Self::Options(TableOptions::new().ttl(match value {
-                "none" | "off" => None,
-                value => Some(Retention::parse(value).map_err(|what| {
-                    Error::invalid(what.replacen("a retention is", "a ttl is", 1))
-                })?),
-            })),
+            "ttl" => {
+                Self::Options(TableOptions::new().ttl(match value {
+                    "none" | "off" => None,
+                    value => {
+                        Some(
+                            Retention::parse(value).map_err(|what| {
+                                Error::invalid(what.replacen("a retention is", "a ttl is", 1))
+                            })?,
+                        )
+                    }
+                }))
+            }
             "ttl column" => Self::TtlColumn((!matches!(value, "none" | "off")).then(|| value.to_owned())),
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),

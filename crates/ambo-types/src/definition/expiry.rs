@@ -1,10 +1,11 @@
 //! Rows that expire: how long after the time in a column.
 //!
-//! A row has expired as soon as its time is not later than *now* less the `ttl`. Whoever reads has a *now* of his own.
+//! A row has expired as soon as its time is not later than *now* less the `ttl`. Whoever reads has a *now* of his own. Rows of a plain
+//! key-value table have no column: they are of the time of their commit, which is kept behind each value.
 //!
 //! | part | encoding |
 //! |---|---|
-//! | flags | u8: 1 there is a ttl, 2 there is a column of time |
+//! | flags | u8: 1 there is a ttl, 2 there is a column of time, 4 values are followed by the time of their commit |
 //! | ttl | only with flag 1: u64, little-endian, microseconds |
 //! | column | only with flag 2: varint column index |
 //!
@@ -20,6 +21,7 @@ const REFERRER: &str = "REFERENCED BY ";
 
 const TTL: u8 = 1;
 const COLUMN: u8 = 2;
+const STAMPED: u8 = 4;
 
 /// When rows of a table expire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,12 +30,17 @@ pub struct Expiry {
     pub ttl: Option<Retention>,
     /// The column that says when a row is of, by its place in the definition.
     pub column: Option<usize>,
+    /// Whether each value of a plain key-value table is followed by the time of its commit. That is said when the table is created, and
+    /// never changes.
+    pub stamped: bool,
 }
 
 impl Expiry {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let flag = |on: bool, bit: u8| if on { bit } else { 0 };
-        out.push(flag(self.ttl.is_some(), TTL) | flag(self.column.is_some(), COLUMN));
+        out.push(
+            flag(self.ttl.is_some(), TTL) | flag(self.column.is_some(), COLUMN) | flag(self.stamped, STAMPED),
+        );
         if let Some(ttl) = self.ttl {
             out.extend_from_slice(&ttl.micros.to_le_bytes());
         }
@@ -44,7 +51,7 @@ impl Expiry {
 
     pub(super) fn decode(input: &mut Input<'_>) -> Result<Self, String> {
         let flags = input.byte()?;
-        if flags & !(TTL | COLUMN) != 0 {
+        if flags & !(TTL | COLUMN | STAMPED) != 0 {
             return Err(format!("unknown flags {flags:#04x} of rows that expire"));
         }
         let ttl = match flags & TTL != 0 {
@@ -55,7 +62,7 @@ impl Expiry {
             false => None,
         };
         let column = if flags & COLUMN != 0 { Some(input.count(COLUMNS_MAX)?) } else { None };
-        Ok(Self { ttl, column })
+        Ok(Self { ttl, column, stamped: flags & STAMPED != 0 })
     }
 
     /// Closes the gap that a column leaves. Without their time rows cannot expire, and the definition is not valid.
@@ -71,7 +78,15 @@ impl TableDefinition {
     pub fn ttl(mut self, ttl: Retention, column: &str) -> Self {
         // A name that is no column is refused as a time that is not there.
         let place = self.column_index(column).unwrap_or(self.columns.len());
-        self.expiry = Expiry { ttl: Some(ttl), column: Some(place) };
+        self.expiry = Expiry { ttl: Some(ttl), column: Some(place), ..self.expiry };
+        self
+    }
+
+    /// Lets the values of a plain key-value table expire so long after their commit, whose time is kept behind each of them. Without a ttl
+    /// it is kept for one that comes later.
+    #[must_use]
+    pub fn ttl_of_commits(mut self, ttl: impl Into<Option<Retention>>) -> Self {
+        self.expiry = Expiry { ttl: ttl.into(), column: None, stamped: true };
         self
     }
 
@@ -82,14 +97,29 @@ impl TableDefinition {
 
     /// What is wrong with what is said of rows that expire, if anything.
     pub(super) fn check_expiry(&self) -> Result<(), String> {
-        let Expiry { ttl, column } = self.expiry;
+        let Expiry { ttl, column, stamped } = self.expiry;
         if let Some(Retention { micros }) = ttl
             && (micros == 0 || micros > i64::MAX as u64)
         {
             return Err("rows cannot expire after that time".into());
         }
+        if stamped {
+            let is_plain = self.raw && self.index.is_none() && !self.storage.traits().by_column;
+            return match is_plain && column.is_none() {
+                true => Ok(()),
+                false => Err(format!(
+                    "the time of commits is kept in plain key-value tables of storage btree or memory; in others rows expire by a column, \
+                     and it is of storage {}",
+                    self.storage.name()
+                )),
+            };
+        }
         let Some(place) = column else {
             return match ttl {
+                Some(_) if self.raw => Err(
+                    "values of a key-value table expire if it was created so, with the time of their commits"
+                        .into(),
+                ),
                 Some(_) => {
                     Err("a ttl needs the column that says when a row is of: ttl_column = column".into())
                 }
@@ -99,7 +129,10 @@ impl TableDefinition {
         if ttl.is_some()
             && let Some(check) = self.checks.iter().find(|check| check.expression.starts_with(REFERRER))
         {
-            return Err(format!("its rows cannot expire, for other rows refer to them: it is {}", check.name));
+            return Err(format!(
+                "its rows cannot expire, for other rows refer to them: it is {}",
+                check.name
+            ));
         }
         if self.index.is_some() {
             return Err("entries of an index go with their rows, they do not expire".into());
@@ -136,21 +169,27 @@ mod tests {
     #[test]
     fn expiry_round_trips_and_bad_ones_are_refused() {
         let hour = Retention::parse("1 hour").unwrap();
-        let expiry = Expiry { ttl: Some(hour), column: Some(2) };
+        let expiry = Expiry { ttl: Some(hour), column: Some(2), stamped: false };
         let mut bytes = Vec::new();
         expiry.encode(&mut bytes);
         assert_eq!(bytes, [3, 0, 0xa4, 0x93, 0xd6, 0, 0, 0, 0, 2]);
         assert_eq!(Expiry::decode(&mut Input(&bytes)), Ok(expiry));
-        for bad in [&[4][..], &[1, 0, 0], &[2], &[]] {
+        for bad in [&[8][..], &[1, 0, 0], &[2], &[]] {
             assert!(Expiry::decode(&mut Input(bad)).is_err(), "{bad:?}");
         }
         for storage in Storage::ALL {
+            let plain = TableDefinition::key_value("t").storage(storage).ttl_of_commits(hour);
+            assert_eq!(plain.validate().is_ok(), !storage.traits().by_column, "{storage:?}");
+            if plain.validate().is_ok() {
+                assert_eq!(TableDefinition::decode(&plain.encode()).unwrap(), plain);
+            }
             let table = TableDefinition::new("t")
                 .column("id", Type::I64)
                 .column_nullable("x", Type::Timestamp)
                 .column("day", Type::Date32)
                 .primary_key(&["id"])
                 .storage(storage);
+            assert!(table.clone().ttl_of_commits(None).validate().is_err(), "it has columns");
             let good = table.clone().ttl(hour, "day");
             good.validate().unwrap();
             assert_eq!(TableDefinition::decode(&good.encode()).unwrap(), good);

@@ -194,8 +194,8 @@ impl TableDefinition {
         }
         if version == VERSION_LOGICAL || version == VERSION_EXPIRY {
             table.decode_logical(&mut input)?;
-            let is_needed = version == VERSION_EXPIRY
-                || table.columns.iter().any(|column| column.logical.is_some());
+            let is_needed =
+                version == VERSION_EXPIRY || table.columns.iter().any(|column| column.logical.is_some());
             if !is_needed {
                 return Err("a table definition of a later version without what that is for".into());
             }

@@ -70,7 +70,9 @@ fn filters(random: &mut Random, visible: &Rows) -> Vec<Filter> {
     for _ in 0..random.below(3) {
         let column = [ID, AT, UNIQUE, NUMBER, TEXT][random.below(5) as usize];
         let of = visible.values().nth(random.below(visible.len().max(1) as u64) as usize);
-        let Some(value) = of.map(|row| row[column].clone()).filter(|value| !value.is_null()) else { continue };
+        let Some(value) = of.map(|row| row[column].clone()).filter(|value| !value.is_null()) else {
+            continue;
+        };
         let compare = *random.pick(&[Compare::Equal, Compare::LessEqual, Compare::Greater]);
         filters.push(Filter { column, test: Test::Compare(compare, value) });
     }
@@ -146,7 +148,9 @@ fn compare_cursor(snapshot: &Snapshot, table: TableId, expected: &[(Vec<u8>, Vec
     }
     assert!(!there);
     for _ in 0..4 {
-        let Some((key, row)) = expected.get(random.below(expected.len().max(1) as u64) as usize) else { return };
+        let Some((key, row)) = expected.get(random.below(expected.len().max(1) as u64) as usize) else {
+            return;
+        };
         let below = expected.iter().filter(|(other, _)| other < key).count() as u64;
         assert_eq!(snapshot.count(table, None, Some(key)).unwrap(), below);
         assert_eq!(snapshot.count(table, Some(key), None).unwrap(), expected.len() as u64 - below);

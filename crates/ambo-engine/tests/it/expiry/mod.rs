@@ -1,6 +1,7 @@
 //! Rows that expire: every door beside a model with the condition written out, whatever the storage, and however time goes on.
 
 mod doors;
+mod key_value;
 mod simple;
 mod world;
 

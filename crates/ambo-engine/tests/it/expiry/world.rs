@@ -162,7 +162,6 @@ impl World {
                 }
                 self.snapshots.push((self.engine.snapshot(), self.rows.clone()));
             }
-            18 if self.indexes.unique.is_none() => drop(self.engine.drop_expired().unwrap()),
             _ => {
                 self.engine.drop_expired().unwrap();
             }
@@ -228,7 +227,15 @@ impl World {
         }
         let visible = self.visible(&self.rows, now);
         doors::compare_transaction(&tx, self.table, &self.format, &visible, &self.rows);
-        doors::compare(&tx.view(), self.table, &self.format, &self.indexes, &visible, random, &mut Seen::default());
+        doors::compare(
+            &tx.view(),
+            self.table,
+            &self.format,
+            &self.indexes,
+            &visible,
+            random,
+            &mut Seen::default(),
+        );
         match random.one_in(3) {
             true => self.rows = rows,
             false => drop(tx.commit().unwrap()),
@@ -259,8 +266,7 @@ impl World {
         match load.finish() {
             Ok(_) => {
                 assert!(!is_there, "rows that are there were loaded again");
-                let freed: Vec<_> =
-                    new.iter().flat_map(|(key, row)| self.taken(key, row, now).1).collect();
+                let freed: Vec<_> = new.iter().flat_map(|(key, row)| self.taken(key, row, now).1).collect();
                 freed.iter().for_each(|key| drop(self.rows.remove(key)));
                 self.rows.extend(new);
             }
