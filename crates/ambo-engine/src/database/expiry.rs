@@ -1,7 +1,7 @@
 //! Rows that expire: which of the rows that are found are there at a moment.
 //!
-//! 1. Nothing is written when a row expires. Who reads has a *now*, fixed as his snapshot begins, and sees the rows whose time is later than
-//!    that less the table's `ttl`. So all of a snapshot's doors answer alike, however long it lives.
+//! 1. Nothing is written when a row expires. Who reads has a *now*, fixed as his snapshot begins, and sees the rows whose time is later
+//!    than that less the table's `ttl`. So all of a snapshot's doors answer alike, however long it lives.
 //! 2. It is asked where versions of rows are told from each other: of what a look-up found ([`TableVersion::find_picked`]), of what a
 //!    cursor or a walk stands on, and by scans of columns as one more filter. What is counted by position is walked instead.
 //! 3. The engine's *now* never goes back while it is open. A version is loaded before *now* is taken: what a merge left out, by a *now*

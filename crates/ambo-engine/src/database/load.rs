@@ -208,9 +208,10 @@ impl ColumnLoad {
     /// rows the object alone.
     pub fn finish_telling(self, told: Option<Object>) -> Result<Loaded> {
         let shared = self.shared;
-        // Keys of rows that have expired are free.
-        let now = shared.change.as_ref().and_then(Change::now).unwrap_or_else(|| shared.engine.now());
-        shared.engine.purge_expired_at(shared.table, now)?;
+        if shared.needs_free_keys()? {
+            let now = shared.change.as_ref().and_then(Change::now).unwrap_or_else(|| shared.engine.now());
+            shared.engine.purge_expired_at(shared.table, now)?;
+        }
         *shared.told.lock() = told;
         let mut state = shared.state.lock();
         if state.is_broken || state.writers_open > 0 {
@@ -229,6 +230,15 @@ impl ColumnLoad {
 }
 
 impl Shared {
+    /// Whether rows of the table that have expired may be in the way of others: their keys are free.
+    fn needs_free_keys(&self) -> Result<bool> {
+        let version = self.engine.current();
+        let table = version.table(self.table)?;
+        let refuses = self.options.duplicates != Duplicates::KeepLast && !self.definition.has_hidden_key();
+        let is_unique = table.indexes.iter().any(|index| index.format.of().unique);
+        Ok(table.shared.expiry.is_some() && (refuses || is_unique))
+    }
+
     /// Every writer may have the same.
     fn share_budget(&self, state: &LoadState) {
         let share = self.options.memory_bytes / state.writers_open.max(1);

@@ -51,7 +51,7 @@ impl Engine {
             {
                 keys.push(key);
             }
-            if keys.is_empty() {
+            if keys.is_empty() || self.signals.is_stopped() {
                 return Ok(purged);
             }
             purged += self.purge_keys(id, &expiry, &keys, now)?;
