@@ -3,6 +3,7 @@
 mod doors;
 mod key_value;
 mod simple;
+mod threads;
 mod world;
 
 use crate::support::Random;
