@@ -224,7 +224,7 @@ pub struct MergedCursor {
     /// Whether ranges were deleted in memtables.
     has_ranges: bool,
     /// What says which records have expired, where live rows are shown of which some may have.
-    expired: Option<Expired>,
+    expired: Option<Box<Expired>>,
 }
 
 /// More sources than bits cannot be merged; the base keeps far fewer runs.
@@ -284,7 +284,7 @@ impl MergedCursor {
         let wanted =
             if cover == Cover::LiveKeys && are_keys_enough { CursorRows::Keys } else { CursorRows::Rows };
         table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
-        Self { expired, ..Self::over(sources, moment.at, false) }
+        Self { expired: expired.map(Box::new), ..Self::over(sources, moment.at, false) }
     }
 
     fn over(sources: Vec<Layer>, at: Timestamp, with_tombstones: bool) -> Self {

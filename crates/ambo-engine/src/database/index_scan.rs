@@ -36,7 +36,7 @@ pub struct IndexScan {
     is_backward: bool,
     key: Vec<u8>,
     /// Where rows are looked up of a table whose rows expire: an entry stays as long as its row is stored.
-    rows: Option<Snapshot>,
+    rows: Option<Box<Snapshot>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl IndexScan {
         cursor: Cursor,
         range: KeyRange,
         wanted: Option<Vec<u8>>,
-        rows: Option<Snapshot>,
+        rows: Option<Box<Snapshot>>,
     ) -> Self {
         debug_assert!(index.is_ready(), "an index is asked once it has all entries");
         Self {
@@ -173,7 +173,7 @@ impl Snapshot {
         let index = ready_index(self.version(), index)?;
         let (range, wanted) = bounds(&index, range)?;
         let cursor = self.cursor(index.id)?;
-        let rows = self.hides_rows(&index).then(|| self.clone());
+        let rows = self.hides_rows(&index).then(|| Box::new(self.clone()));
         Ok(IndexScan::new(index, cursor, range, wanted, rows))
     }
 
@@ -197,7 +197,7 @@ impl Snapshot {
             return Ok(meant.then_some((key, row)));
         }
         let cursor = self.cursor(index.id)?;
-        let rows = self.hides_rows(&index).then(|| self.clone());
+        let rows = self.hides_rows(&index).then(|| Box::new(self.clone()));
         let mut scan = IndexScan::new(index.clone(), cursor, range, wanted, rows);
         while let Some(key) = scan.next_key()? {
             let key = key.to_vec();
@@ -242,7 +242,7 @@ impl Transaction {
         let index = ready_index(self.snapshot().version(), index)?;
         let (range, wanted) = bounds(&index, range)?;
         let cursor = self.cursor_in(index.id, &range.lower, range.upper.as_deref())?;
-        let rows = self.snapshot().hides_rows(&index).then(|| self.view());
+        let rows = self.snapshot().hides_rows(&index).then(|| Box::new(self.view()));
         Ok(IndexScan::new(index, cursor, range, wanted, rows))
     }
 }
