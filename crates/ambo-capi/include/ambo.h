@@ -258,9 +258,9 @@ AMBO_API ambo_status ambo_definition_column(
 /* Adds a column to the primary key, which is the order of the table. */
 AMBO_API ambo_status ambo_definition_key(ambo_definition *definition, const char *column, ambo_error **error);
 /* Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
- * key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment, ttl ("7 days":
- * rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column that says it, a
- * date or a timestamp). */
+ * key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment,
+ * ttl ("7 days": rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column
+ * that says it, a date or a timestamp). */
 AMBO_API ambo_status ambo_definition_set(ambo_definition *definition, const char *option, const char *value, ambo_error **error);
 /* Frees a definition. */
 AMBO_API void ambo_definition_free(ambo_definition **definition);

@@ -205,9 +205,9 @@ pub unsafe extern "C" fn ambo_definition_key(
 }
 
 /// Sets an option: storage ("btree", "lsm", "column", "append", "memory"), log, auto_increment, duplicates ("true", "false"),
-/// key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment, ttl ("7 days":
-/// rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column that says it, a
-/// date or a timestamp).
+/// key_compression (a codec of integers, such as "bp128"), record_compression ("lz4", "zstd:9" …), record_dictionary, comment,
+/// ttl ("7 days": rows expire so long after their time; values of a table without columns after their commit) and ttl_column (the column
+/// that says it, a date or a timestamp).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_definition_set(
     definition: *mut Definition,
