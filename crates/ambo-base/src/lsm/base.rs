@@ -64,6 +64,8 @@ impl LsmBase {
             _ if is_all && !(runs.is_empty() && self.parts.trees().is_empty()) => job.merge_all()?,
             Some(part) => job.cut(part)?,
             None if !runs.is_empty() => job.merge_next()?,
+            // What has come to be left out is looked for in all of it.
+            None if workshop.leave_out.is_some() && !self.parts.trees().is_empty() => job.merge_all()?,
             None => return Ok(None),
         };
         Ok(Some(self.compacted(runs, merged, is_all)))

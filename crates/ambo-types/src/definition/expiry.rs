@@ -177,7 +177,7 @@ mod tests {
         for bad in [&[8][..], &[1, 0, 0], &[2], &[]] {
             assert!(Expiry::decode(&mut Input(bad)).is_err(), "{bad:?}");
         }
-        for storage in Storage::ALL {
+        for storage in Storage::ALL.iter().copied() {
             let plain = TableDefinition::key_value("t").storage(storage).ttl_of_commits(hour);
             assert_eq!(plain.validate().is_ok(), !storage.traits().by_column, "{storage:?}");
             if plain.validate().is_ok() {

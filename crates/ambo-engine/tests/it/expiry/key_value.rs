@@ -43,7 +43,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let disk = SimDisk::new(seed);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
-        let storage = [Storage::BTree, Storage::Memory][seed as usize % 2];
+        let storage = [Storage::BTree, Storage::Memory, Storage::Lsm][seed as usize % 3];
         let definition = TableDefinition::key_value("t").storage(storage);
         let definition = definition.ttl_of_commits(Retention { micros: HOUR as u64 });
         let table = engine.create_table(definition).unwrap();
@@ -109,7 +109,7 @@ impl World {
                 let minutes = [1, 20, 59, 61][random.below(4) as usize];
                 self.disk.clock().advance(Duration::from_secs(minutes * 60));
             }
-            14 if self.storage == Storage::BTree => {
+            14 if self.storage != Storage::Memory => {
                 self.snapshots.clear();
                 self.disk = self.disk.crash();
                 self.engine = open(&self.disk.env(), &small_options()).unwrap().0;

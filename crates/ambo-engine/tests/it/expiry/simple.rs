@@ -16,7 +16,8 @@ use crate::support::{assert_sound, open, small_options};
 
 const HOUR: i64 = 3_600_000_000;
 const BEGIN: i64 = 1_700_000_000_000_000;
-const STORAGES: [Storage; 4] = [Storage::BTree, Storage::Memory, Storage::Column, Storage::Append];
+const STORAGES: [Storage; 5] =
+    [Storage::BTree, Storage::Lsm, Storage::Memory, Storage::Column, Storage::Append];
 
 fn hours(hours: u64) -> Retention {
     Retention { micros: hours * HOUR as u64 }
