@@ -84,7 +84,8 @@ pub use ambo_engine::{
     catalog::{
         Bits, Check, Column, DEFAULT_SCHEMA, Enum, Expiry, Geometry, IndexDefinition, IndexKind, Interval,
         Logical, Object, ObjectKind, Part, Point, RecordWidth, Records, Retention, Shape, Storage,
-        StorageTraits, TableChange, TableDefinition, TableOptions, View, logical::uuid_text, nearest, qualify,
+        StorageTraits, TableChange, TableDefinition, TableOptions, View, logical::uuid_text, nearest,
+        qualify,
     },
     database::{
         Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,

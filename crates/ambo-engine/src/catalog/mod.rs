@@ -34,8 +34,8 @@ use std::{
 pub use ambo_types::{
     Bits, COLUMNS_MAX, Check, Column, DEFAULT_SCHEMA, Enum, Expiry, Geometry, INDEX_COLUMNS_MAX,
     IndexDefinition, IndexKind, IndexOf, Interval, KeyWidth, Logical, Part, Point, RecordWidth, Records,
-    Retention, Shape, Slot, Storage, StorageTraits, StoredIn, TableDefinition, TableOptions, logical, nearest,
-    qualify,
+    Retention, Shape, Slot, Storage, StorageTraits, StoredIn, TableDefinition, TableOptions, logical,
+    nearest, qualify,
 };
 pub use changes::TableChange;
 pub use object::{Object, ObjectKind};
