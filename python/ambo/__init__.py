@@ -250,6 +250,7 @@ def connect(
     path: str | os.PathLike[str] = ":memory:",
     *,
     read_only: bool = False,
+    beside: bool = False,
     create: bool = True,
     autocommit: bool = True,
     sync: Literal["commit", "interval", "off"] = "commit",
@@ -265,7 +266,8 @@ def connect(
     """Opens a database, which is a directory, or one in memory, and connects to it.
 
     A path that is open in this process already is shared; it is closed with its last connection. Sizes are numbers of bytes or texts
-    such as `"256MiB"`. With `autocommit=False` a statement that writes begins a transaction. `scan_frames` lets statements name
+    such as `"256MiB"`. With `beside=True` a database is read that another process writes: what is seen is a second old at most, and
+    the statement `CHECKPOINT` asks that process for what is newest. With `autocommit=False` a statement that writes begins a transaction. `scan_frames` lets statements name
     variables of the caller that hold rows. How far a query of more than two seconds is, is drawn in terminals and notebooks; `progress`
     is `False` for never, and `True` for a line of standard error wherever that goes.
 
@@ -282,6 +284,8 @@ def connect(
     }
     if read_only:
         given["read_only"] = True
+    if beside:
+        given["beside"] = True
     if not create:
         given["create"] = False
     if sync != "commit":

@@ -54,9 +54,10 @@ typedef struct ambo_value ambo_value;
 /* Names, one after the other. */
 typedef struct ambo_names ambo_names;
 /* How a database is opened: options by name. Sizes are texts such as "256MiB", times such as "500ms", switches "true" and "false".
- * There are read_only, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes, transaction_bytes_max,
- * page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge, lock_timeout,
- * plugin_directory, key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and default_storage. */
+ * There are read_only, beside, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes,
+ * transaction_bytes_max, page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge,
+ * lock_timeout, plugin_directory, key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and
+ * default_storage. */
 typedef struct ambo_options ambo_options;
 /* An open database. */
 typedef struct ambo_database ambo_database;

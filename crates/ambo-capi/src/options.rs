@@ -14,9 +14,10 @@ pub struct OptionsBody(pub(crate) Mutex<ambo_face::Options>);
 body!(OptionsBody, "options", b"ambooptn");
 
 /// How a database is opened: options by name. Sizes are texts such as "256MiB", times such as "500ms", switches "true" and "false".
-/// There are read_only, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes, transaction_bytes_max,
-/// page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge, lock_timeout,
-/// plugin_directory, key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and default_storage.
+/// There are read_only, beside, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes,
+/// transaction_bytes_max, page_size, log_compression, keep_log_bytes, keep_partials, archive, archive_wait_bytes, background_merge,
+/// lock_timeout, plugin_directory, key_file, key_environment and passphrase_environment; and of SQL memory_bytes, threads and
+/// default_storage.
 pub type Options = Handle<OptionsBody>;
 
 /// What was given, or the defaults.

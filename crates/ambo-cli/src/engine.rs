@@ -57,6 +57,9 @@ pub struct Tuning {
     /// When a commit counts as done
     #[arg(long, value_name = "WHEN", global = true, help_heading = "Tuning")]
     pub sync: Option<Durability>,
+    /// Read beside the process that writes: what is seen is a second old at most, and CHECKPOINT asks for what is newest
+    #[arg(long, global = true, help_heading = "Tuning")]
+    pub beside: bool,
     /// Compress the log (LZ4) where that makes it smaller
     #[arg(long, global = true, help_heading = "Tuning")]
     pub log_compression: bool,
@@ -108,7 +111,7 @@ impl Tuning {
         if let Some(key) = self.key() {
             options = options.key(key);
         }
-        options.log_compression(self.log_compression)
+        options.log_compression(self.log_compression).beside(self.beside)
     }
 }
 
@@ -154,6 +157,9 @@ impl Store {
             return Err(Failure::usage(format!(
                 "{IN_MEMORY} is a new database that is gone at the end of the prompt (`ambo {IN_MEMORY}`): name a directory"
             )));
+        }
+        if tuning.beside && access != Access::Read {
+            return Err(Failure::usage("--beside only reads: leave it out to write".to_owned()));
         }
         let found = look_at(dir)?;
         match (found, access) {

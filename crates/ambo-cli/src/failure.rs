@@ -17,7 +17,7 @@ use std::process::ExitCode;
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// What to do about a database that another process has open.
-const CLOSE_IT: &str = "close it there first";
+const CLOSE_IT: &str = "close it there first, or read beside that one (--beside)";
 
 /// Why a command ends without success. The text is one line: what, where, what to do.
 #[derive(Debug)]

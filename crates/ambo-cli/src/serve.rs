@@ -87,6 +87,7 @@ pub fn run(arguments: &ServeArguments, tuning: &Tuning) -> Result<()> {
     // A signal that comes while the database is opened is not lost.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Failure::Database(format!("signals cannot be waited for: {error}")))?;
+    let arguments = &ServeArguments { read_only: arguments.read_only || tuning.beside, ..arguments.clone() };
     let access = if arguments.read_only { Access::Read } else { Access::Create };
     let store = Store::open(&arguments.dir, access, tuning)?;
     let running = Server::start(ambo_sql::Database::new(store.db.clone()), options(arguments)?)

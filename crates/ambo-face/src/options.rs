@@ -14,7 +14,7 @@ use crate::{Class, Error, Result};
 ///
 /// | name | value |
 /// |---|---|
-/// | `read_only`, `create`, `log_compression`, `background_merge`, `keep_partials` | `true` or `false` |
+/// | `read_only`, `beside`, `create`, `log_compression`, `background_merge`, `keep_partials` | `true` or `false` |
 /// | `sync` | `commit`, `off`, or an interval such as `100ms` |
 /// | `cache_bytes`, `memtable_bytes`, `memory_bytes`, `transaction_bytes_max` | a size such as `256MiB` |
 /// | `keep_log_bytes` | a size: how much of the log is kept for those who follow changes |
@@ -31,10 +31,11 @@ pub struct Options {
     given: BTreeMap<&'static str, String>,
 }
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "archive",
     "archive_wait_bytes",
     "background_merge",
+    "beside",
     "cache_bytes",
     "create",
     "default_storage",
@@ -123,6 +124,7 @@ impl Options {
                 "archive" => store = store.archive(value),
                 "archive_wait_bytes" => store = store.archive_wait_bytes(size(name, value)? as u64),
                 "background_merge" => store = store.background_merge(truth(name, value)?),
+                "beside" => store = store.beside(truth(name, value)?),
                 "keep_partials" => store = store.keep_partials(truth(name, value)?),
                 "cache_bytes" => store = store.cache_bytes(size(name, value)?),
                 "create" => store = store.create(truth(name, value)?),
@@ -265,6 +267,7 @@ mod tests {
             "archive",
             "4GiB",
             "true",
+            "false",
             "64MiB",
             "true",
             "btree",

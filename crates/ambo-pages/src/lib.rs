@@ -5,6 +5,7 @@
 //! * [`io`]: the file system behind a trait, with a simulated disk that crashes and fails.
 //! * [`page`]: the page store: cache, free lists, superblocks.
 //! * [`log`]: the write-ahead log: groups, segments, replay.
+//! * [`readers`]: what readers in other processes hold.
 //! * [`seal`]: encryption at rest.
 //! * [`budget`]: who may use how much memory.
 
@@ -14,5 +15,6 @@ pub mod io;
 pub mod log;
 pub mod page;
 pub mod priority;
+pub mod readers;
 pub mod seal;
 pub mod sync;

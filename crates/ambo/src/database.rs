@@ -426,12 +426,33 @@ impl Database {
         Snapshot::new(self.engine().snapshot())
     }
 
+    /// Sees everything that was committed until now, where the database is read [beside](crate::Options::beside) the process that writes it:
+    /// that one is asked for a checkpoint. Returns the timestamp that is seen. Elsewhere everything is seen anyhow. If no process writes the
+    /// database, what the last one left in its last checkpoint is seen, after the timeout.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if the process that writes does not answer in time, or why its checkpoint cannot be read.
+    pub fn refresh(&self, timeout: Duration) -> Result<u64> {
+        Ok(self.engine().refresh(timeout)?.0)
+    }
+
+    /// Whether it is read [beside](crate::Options::beside) the process that writes it.
+    pub fn is_beside(&self) -> bool {
+        self.engine().is_beside()
+    }
+
+    /// How many readers in other processes are [beside](crate::Options::beside) this one, which writes.
+    pub fn readers(&self) -> usize {
+        self.engine().readers().0
+    }
+
     /// Begins a batch of writes that are committed together.
     pub fn batch(&self) -> Batch {
         Batch::new(self.clone())
     }
 
-    /// Writes all uncompacted rows to pages and publishes a checkpoint.
+    /// Writes all uncompacted rows to pages and publishes a checkpoint. Where the database is read
+    /// [beside](crate::Options::beside) the process that writes it, see [`Database::refresh`].
     pub fn flush(&self) -> Result<()> {
         self.engine().flush()
     }

@@ -153,6 +153,33 @@ impl Options {
         self
     }
 
+    /// Opens for reading beside the process that writes the database, whether or not there is one now. What is seen is a checkpoint of that
+    /// process: a second old at most if nothing is said, and everything that was committed after [`Database::refresh`]. A snapshot or a
+    /// transaction stays what it was; a later one sees what is newer. Nobody waits for such readers, and who is killed leaves nothing
+    /// behind; pages and files that one still reads are not reused, so the files grow while a reader keeps a snapshot for long.
+    ///
+    /// Tables in memory are not seen. The reader has to write to the file `readers` of the directory, which is not on a file system of
+    /// another machine.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("db");
+    /// let db = ambo::Database::open(&path)?;
+    /// let users = db.key_value("users")?;
+    /// users.put(b"ada", b"Ada Lovelace")?;
+    ///
+    /// // In another process, or in this one:
+    /// let beside = ambo::Options::new().beside(true).open(&path)?;
+    /// beside.refresh(std::time::Duration::from_secs(10))?;
+    /// assert_eq!(beside.table("users")?.get(b"ada")?.as_deref(), Some(&b"Ada Lovelace"[..]));
+    /// assert!(beside.key_value("other").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn beside(mut self, on: bool) -> Self {
+        self.settings.beside = on;
+        self
+    }
+
     /// How long to wait for another transaction's row lock.
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.settings.lock_timeout = timeout;
@@ -189,11 +216,11 @@ impl Options {
     /// Opens the database in the directory `path`, or creates it.
     ///
     /// # Errors
-    /// [`Error::InUse`](crate::Error::InUse) when another process has it, [`Error::Damaged`](crate::Error::Damaged) with file
+    /// [`Error::InUse`](crate::Error::InUse) when another process has it (see [`Options::beside`]), [`Error::Damaged`](crate::Error::Damaged) with file
     /// and offset, or what the operating system said.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.settings.validate()?;
-        let create = self.settings.create && !self.settings.read_only;
+        let create = self.settings.create && !self.settings.read_only && !self.settings.beside;
         let env = Env::os(path, create)?;
         self.open_in(env)
     }

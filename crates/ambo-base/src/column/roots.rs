@@ -90,15 +90,12 @@ fn read_deleted(store: &Arc<PageStore>, row: &SegmentRow) -> Result<Option<Arc<D
 }
 
 impl SegmentStore {
-    /// Lets later segments have other ids than those that a checkpoint names, and removes files that a crash left behind.
-    pub fn sweep(&self, known: &HashSet<u64>, read_only: bool) -> Result<()> {
+    /// Lets later segments have other ids than those that a checkpoint names, or that a crash left behind. Returns the latter.
+    pub fn sweep(&self, known: &HashSet<u64>) -> Result<Vec<u64>> {
         known.iter().for_each(|id| self.note_id(*id));
-        for id in self.list()? {
-            self.note_id(id);
-            if !read_only && !known.contains(&id) {
-                self.remove(id)?;
-            }
-        }
-        Ok(())
+        let mut left = self.list()?;
+        left.iter().for_each(|id| self.note_id(*id));
+        left.retain(|id| !known.contains(id));
+        Ok(left)
     }
 }

@@ -38,8 +38,8 @@ pub use split::{end_of_statement, is_empty as is_blank};
 /// Opens the database and obeys. A script ends at the first failure; a person may try again.
 pub fn run(dir: &Path, arguments: &ShellArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     refuse_mistyped_command(dir)?;
-    let access = if arguments.read_only { Access::Read } else { Access::Create };
-    let is_in_memory = dir == Path::new(IN_MEMORY) && !arguments.read_only;
+    let access = if arguments.read_only || tuning.beside { Access::Read } else { Access::Create };
+    let is_in_memory = dir == Path::new(IN_MEMORY) && access != Access::Read;
     let open = || if is_in_memory { Store::in_memory(tuning) } else { Store::open(dir, access, tuning) };
     #[cfg(feature = "http")]
     {

@@ -82,6 +82,7 @@ impl Engine {
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
+        self.look();
         {
             let version = self.versions.load();
             let of = version.table(table)?;
@@ -101,6 +102,7 @@ impl Engine {
 
     /// Opens the newest committed value of a key for reading in parts.
     pub fn get_stream(&self, table: TableId, key: &[u8]) -> Result<Option<ValueReader>> {
+        self.look();
         let keeper = Keeper::Arc(self.versions.load_full());
         let mut hidden = 0;
         let found = Value::find(keeper, |version| {
@@ -119,11 +121,13 @@ impl Engine {
 
     /// A consistent view of all tables.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+        self.look();
         Snapshot::new(self)
     }
 
     /// Begins a transaction.
     pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Result<Transaction> {
+        self.look();
         Transaction::new(self, isolation)
     }
 }

@@ -213,7 +213,7 @@ fn check_table(table: &TableVersion, name: &str, owned: &mut Owned, report: &mut
         let what = format!("{name}, run {index}");
         owned.add(&what, check_tree(run, true, &what, report)?);
     }
-    if let Some(damage) = &table.damage {
+    if let Some(damage) = table.damage.as_ref().filter(|damage| !damage.is_elsewhere()) {
         report.problems.push(format!("{name}: {}", damage.error()));
         owned.add(&format!("{name}, damaged"), damage.pages.iter().copied());
     }

@@ -7,17 +7,17 @@
 //! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
 //!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
 //! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
-//!    pages wait in the graveyard for their last reader.
+//!    pages wait in the graveyard for their last reader, in this process or another ([`super::readers`]).
 //!
 //! A crash before 3's last sync leaves the old checkpoint with all its pages and log; pages written meanwhile are
 //! free in its list.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ambo_base::{
     BaseOps,
     btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
-    column::Segment,
+    column::{Segment, SegmentStore},
     key_filter::{FEW_BITS, KeyFilter},
 };
 use ambo_pages::{
@@ -32,6 +32,7 @@ use ambo_types::{
 use parking_lot::Mutex;
 
 use super::{
+    beside,
     cursor::{MergedCursor, Seek},
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
@@ -61,10 +62,51 @@ struct Grave {
     /// Pages that a checkpoint retired; free when this is dropped.
     retired: Option<RetiredPages>,
     private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    /// Segments that the checkpoint left out: their files go with the grave.
+    segments: Vec<Arc<Segment>>,
+    /// Files of segments that were found when the database was opened, and that no checkpoint named.
+    files: Option<(Arc<SegmentStore>, Vec<u64>)>,
     /// No version from this number on …
     from: u64,
     /// … and before this one must be left.
     before: u64,
+    /// No reader in another process must hold a checkpoint before this one. Zero for what no checkpoint ever had.
+    sequence: u64,
+}
+
+impl Grave {
+    /// A grave of a checkpoint that waits for other processes alone.
+    fn of_checkpoint(sequence: u64) -> Self {
+        Self {
+            retired: None,
+            private: Vec::new(),
+            segments: Vec::new(),
+            files: None,
+            from: 0,
+            before: 0,
+            sequence,
+        }
+    }
+
+    /// Whether a reader may have what is in it: `read` are versions of this process, `oldest` is the oldest checkpoint of others.
+    fn is_read(&self, read: &[u64], oldest: Option<u64>) -> bool {
+        let first = read.partition_point(|version| *version < self.from);
+        let here = read.get(first).is_some_and(|version| *version < self.before);
+        here || oldest.is_some_and(|oldest| oldest < self.sequence)
+    }
+
+    /// Frees what is in it.
+    fn open(self) -> Result<()> {
+        drop(self.retired);
+        for (store, ranges) in self.private {
+            store.free(ranges);
+        }
+        self.segments.iter().for_each(|segment| segment.discard());
+        match self.files {
+            Some((store, files)) => files.into_iter().try_for_each(|id| store.remove(id)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A moment of the log: everything at or before the timestamp is in groups before the position.
@@ -91,6 +133,8 @@ pub(super) struct CheckpointState {
     superblock: Superblock,
     catalog_pages: Vec<PageRange>,
     graveyard: Vec<Grave>,
+    /// When the last checkpoint was published.
+    at: Duration,
 }
 
 /// A memtable that was written out.
@@ -121,7 +165,13 @@ impl Flushed {
 impl CheckpointState {
     /// The state after `superblock` was read.
     pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
-        Self { frozen: None, superblock: superblock.clone(), catalog_pages, graveyard: Vec::new() }
+        Self {
+            frozen: None,
+            superblock: superblock.clone(),
+            catalog_pages,
+            graveyard: Vec::new(),
+            at: Duration::ZERO,
+        }
     }
 
     /// The superblock of the last checkpoint.
@@ -133,6 +183,39 @@ impl CheckpointState {
     pub(super) fn buried<'a>(&'a self, store: &'a Arc<PageStore>) -> impl Iterator<Item = PageRange> + 'a {
         let private = self.graveyard.iter().flat_map(|grave| &grave.private);
         private.filter(move |(of, _)| Arc::ptr_eq(of, store)).flat_map(|(_, pages)| pages.iter().copied())
+    }
+
+    /// When the last checkpoint was published.
+    pub(super) fn at(&self) -> Duration {
+        self.at
+    }
+
+    /// Whether the last checkpoint is of one moment: it has nothing that is later than what else it has.
+    pub(super) fn is_whole(&self) -> bool {
+        beside::is_whole(&self.superblock)
+    }
+
+    /// Whether something waits for readers in other processes.
+    pub(super) fn waits_for_others(&self) -> bool {
+        self.graveyard.iter().any(|grave| grave.sequence > 0)
+    }
+
+    /// Goes on with a later checkpoint, which another process has published.
+    pub(super) fn follow(&mut self, superblock: Superblock, catalog_pages: Vec<PageRange>) {
+        (self.superblock, self.catalog_pages) = (superblock, catalog_pages);
+    }
+
+    /// Lets all that is free, and files that no checkpoint names, wait for readers that hold a checkpoint before this one.
+    pub(super) fn hold_free(
+        &mut self,
+        store: &Arc<PageStore>,
+        segments: &Arc<SegmentStore>,
+        files: Vec<u64>,
+    ) {
+        let mut grave = Grave::of_checkpoint(self.superblock.sequence);
+        grave.retired = Some(store.hold_free());
+        grave.files = Some((segments.clone(), files));
+        self.graveyard.push(grave);
     }
 
     /// What the last checkpoint holds.
@@ -174,7 +257,7 @@ impl Engine {
             "a freeze is later than the last"
         );
         checkpoint.frozen = Some(moment);
-        if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
+        if moment == checkpoint.moment() && self.dropped.lock().is_empty() && checkpoint.is_whole() {
             return Ok(());
         }
         self.checkpoint_at(checkpoint, moment)
@@ -350,7 +433,7 @@ impl Engine {
 
         // From the flip on the superblock on the device may name them.
         new_segments.iter().for_each(|segment| segment.keep());
-        let flipped = self.flip(checkpoint, moment, &catalog, &published, retired.clone());
+        let flipped = self.flip(checkpoint, (moment, next.beyond), &catalog, &published, retired.clone());
         let (superblock, owner) = flipped.inspect_err(|_| {
             self.give_back(&self.store, catalog_pages.iter().copied());
             if self.pipeline.check_poison().is_ok() {
@@ -359,8 +442,10 @@ impl Engine {
         })?;
         let dropped = std::mem::take(&mut *self.dropped.lock());
         let of_dropped = dropped.iter().flat_map(|table| table.base.segments());
-        old_segments.into_iter().chain(of_dropped).for_each(|segment| segment.discard());
+        let old_segments = old_segments.into_iter().chain(of_dropped).collect();
+        let sequence = superblock.sequence;
         checkpoint.superblock = superblock;
+        checkpoint.at = self.clock.now();
         checkpoint.catalog_pages = catalog_pages;
         self.install_version(next);
         if makes_room {
@@ -374,8 +459,12 @@ impl Engine {
         };
         for (from, pages) in parts {
             let retired = Some(owner.split(&pages));
-            checkpoint.graveyard.push(Grave { retired, private: Vec::new(), from, before });
+            let grave = Grave::of_checkpoint(sequence);
+            checkpoint.graveyard.push(Grave { retired, from, before, ..grave });
         }
+        // What is left is the list of free pages of the checkpoint before: nobody here reads it.
+        let rest = Grave::of_checkpoint(sequence);
+        checkpoint.graveyard.push(Grave { retired: Some(owner), segments: old_segments, ..rest });
         self.bury(checkpoint, private);
         Ok(())
     }
@@ -388,7 +477,7 @@ impl Engine {
     ) {
         debug_assert!(self.checkpoint.is_locked(), "pages are buried under the lock of checkpoints");
         let before = self.lineage.lock().count();
-        checkpoint.graveyard.push(Grave { retired: None, private, from: 0, before });
+        checkpoint.graveyard.push(Grave { private, before, ..Grave::of_checkpoint(0) });
         self.sweep(checkpoint);
     }
 
@@ -396,7 +485,7 @@ impl Engine {
     fn flip(
         &self,
         checkpoint: &CheckpointState,
-        moment: Moment,
+        (moment, beyond): (Moment, Timestamp),
         catalog: &TreeMeta,
         published: &[PageRange],
         retired: Vec<PageRange>,
@@ -411,7 +500,7 @@ impl Engine {
             file_pages: pages.file_pages(),
             free_list: pages.free_list(),
             catalog: catalog.encode().to_vec(),
-            other: Vec::new(),
+            other: beside::note(beyond),
         };
         let synced = self.store.sync();
         let flipped =
@@ -430,17 +519,15 @@ impl Engine {
     pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
         debug_assert!(self.checkpoint.is_locked(), "who frees pages has locked checkpoints");
         let read = self.lineage.lock().read();
-        checkpoint.graveyard.retain_mut(|grave| {
-            let first = read.partition_point(|version| *version < grave.from);
-            if read.get(first).is_some_and(|version| *version < grave.before) {
-                return true;
-            }
-            grave.retired.take();
-            for (store, ranges) in grave.private.drain(..) {
-                store.free(ranges);
-            }
-            false
-        });
+        // Looked for after the checkpoint was published, as `ambo_pages::readers` has it.
+        let oldest = self.oldest_held(checkpoint.waits_for_others());
+        let graves = std::mem::take(&mut checkpoint.graveyard);
+        let (kept, open) = graves.into_iter().partition(|grave| grave.is_read(&read, oldest));
+        checkpoint.graveyard = kept;
+        for grave in open {
+            // A file that cannot be removed is swept by the next opening.
+            let _left: Result<()> = grave.open();
+        }
     }
 
     fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {

@@ -6,6 +6,7 @@ use ambo_base::{Base, Stores, column::SegmentStore};
 use ambo_pages::{
     io::{Clock, Lock},
     page::PageStore,
+    readers::Watch,
     sync::{AtomicU64, Ordering},
 };
 use ambo_types::{
@@ -18,6 +19,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::{
     archive::Archiver,
+    beside::Beside,
     checkpoint::CheckpointState,
     governor::Governor,
     lineage::Lineage,
@@ -82,6 +84,10 @@ pub struct Engine {
     pub(super) newest_now: std::sync::atomic::AtomicI64,
     /// When rows of tables that had expired were last deleted in the background.
     pub(super) purged: Mutex<HashMap<TableId, i64>>,
+    /// Who reads beside this process, if that writes.
+    pub(super) readers: Option<Watch>,
+    /// How it is read beside a process that writes.
+    pub(super) beside: Option<Beside>,
     _lock: Option<Box<dyn Lock>>,
 }
 
@@ -100,6 +106,8 @@ pub(super) struct Parts {
     pub fresh_blobs: Vec<super::blobs::FreshBlob>,
     pub memtable_bytes: usize,
     pub archiver: Archiver,
+    pub readers: Option<Watch>,
+    pub beside: Option<Beside>,
     pub lock: Option<Box<dyn Lock>>,
 }
 
@@ -137,6 +145,8 @@ impl Engine {
             archiver: parts.archiver,
             newest_now: std::sync::atomic::AtomicI64::new(i64::MIN),
             purged: Mutex::default(),
+            readers: parts.readers,
+            beside: parts.beside,
             _lock: parts.lock,
         };
         assert!(
@@ -158,6 +168,7 @@ impl Engine {
 
     /// The tables as they are now.
     pub fn current(&self) -> Arc<DatabaseVersion> {
+        self.look();
         self.versions.load_full()
     }
 
@@ -171,7 +182,8 @@ impl Engine {
     #[inline]
     pub(super) fn check_writable(&self) -> Result<()> {
         if self.options.read_only {
-            return Err(Error::Invalid("the database was opened read-only".into()));
+            let how = if self.beside.is_some() { "beside the process that writes it" } else { "read-only" };
+            return Err(Error::Invalid(format!("the database was opened {how}")));
         }
         self.pipeline.check_poison()
     }
@@ -185,6 +197,7 @@ impl Engine {
     /// As [`Engine::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
     #[inline]
     pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        self.look();
         let keeper = Keeper::Guard(self.versions.load());
         let mut hidden = 0;
         let value = Value::find(keeper, |version| {
@@ -223,6 +236,7 @@ impl Engine {
 
     /// Whether a key has a committed value.
     pub fn contains(&self, table: TableId, key: &[u8]) -> Result<bool> {
+        self.look();
         let version = self.versions.load();
         let table = version.table(table)?;
         let found = table.find(key, self.newest(table))?;

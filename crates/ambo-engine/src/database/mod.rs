@@ -14,6 +14,7 @@
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
+//! | `readers`, `beside` | readers in other processes: what a writer does for them; how a reader follows a writer |
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
 //! | `changed_rows`, `changes` | what a transaction has changed since a moment in it; what all have committed since one, from the log |
 //! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
@@ -35,6 +36,7 @@ mod archive_mark;
 mod backup;
 mod backup_mark;
 mod backup_target;
+mod beside;
 mod blobs;
 mod bulk;
 mod bulk_change;
@@ -85,6 +87,7 @@ mod path;
 mod point;
 mod purge;
 mod ranges;
+mod readers;
 mod relocate;
 mod reshape;
 mod retention;

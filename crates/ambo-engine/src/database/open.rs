@@ -13,7 +13,8 @@
 //! | an index that is not ready | building it was interrupted: it is dropped, unless read-only |
 //! | a segment of a column table, or its deleted rows, missing or unreadable | the table answers with [`Error::Damaged`], the others are opened: `damage` |
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
-//! | the lock held by another | [`Error::InUse`] |
+//! | the lock held by another | [`Error::InUse`], unless it is to be read beside that one: `beside` |
+//! | readers in other processes that hold an older checkpoint | what is free waits for them, and so do files that no checkpoint names |
 //! | the mark of a backup, with or without `pages` | see `backup_mark` |
 //! | the file `keys`, a key given | see `encryption` |
 //! | the file `archive` | the log goes when it is archived: `archive` |
@@ -29,8 +30,9 @@ use ambo_base::{
 use ambo_pages::{
     budget::MemoryBudget,
     io::{Env, Lock, OpenMode},
-    log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
+    log::{self, Access, Cut, LogOptions, LogPosition, LogWriter, Operation, Operations, Recovery, Start},
     page::{self, FreeListRoot, PageStore, PageStoreOptions, blob::BlobRef, superblock::Superblock},
+    readers::Watch,
     sync::Ordering,
 };
 use ambo_types::{
@@ -42,6 +44,7 @@ use ambo_types::{
 use super::{
     archive::Archiver,
     archive_mark, backup_mark,
+    beside::{self, Beside},
     blobs::{FreshBlob, whole},
     checkpoint::CheckpointState,
     compression::load_dictionaries,
@@ -103,6 +106,9 @@ impl Engine {
     /// Opens the database in `env`, or creates it.
     pub fn open(env: Env, options: Options) -> Result<(Self, RecoveryReport)> {
         options.validate()?;
+        if options.beside {
+            return Self::open_beside(env, options);
+        }
         let started = env.clock.now();
         let lock = take_lock(&env, &options)?;
         assert!(options.read_only || lock.is_some(), "who writes a database has its lock");
@@ -126,7 +132,7 @@ impl Engine {
             superblock: opening.other_superblock.take(),
             elapsed: Duration::ZERO,
         };
-        let engine = opening.finish(recovery, lock)?;
+        let engine = opening.finish(Some(recovery.position), lock)?;
         if !engine.options.read_only {
             engine.drop_unready_indexes()?;
         }
@@ -202,7 +208,7 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
         file_pages: page::reserved_pages(options.page_size),
         free_list: FreeListRoot::default(),
         catalog: TreeMeta::default().encode().to_vec(),
-        other: Vec::new(),
+        other: beside::note(Timestamp(0)),
     };
     debug_assert!(
         TreeMeta::decode(&superblock.catalog).is_some_and(|catalog| catalog.is_empty()),
@@ -267,6 +273,12 @@ pub(super) struct Opening {
     pub(super) replayed_bytes: usize,
     /// Formats of tables whose keys end in a number, to go on counting.
     numbered: std::collections::HashMap<TableId, RowFormat>,
+    /// Who reads beside this process, if that writes.
+    readers: Option<Watch>,
+    /// Files that no checkpoint names, and that readers of an older one may have; none if there are no such readers.
+    left: Option<Vec<u64>>,
+    /// How it is read beside another process.
+    pub(super) beside: Option<Beside>,
 }
 
 impl Opening {
@@ -285,16 +297,35 @@ impl Opening {
             superblock.write_again(&*file)?;
             file.sync().map_err(|error| Error::io(format!("syncing {}", page::NAME), error))?;
         }
-        let memory = MemoryBudget::new(options.cache_bytes);
-        let page_options =
-            PageStoreOptions { page_size: superblock.page_size as usize, memory: memory.clone() };
+        let page_options = page_options(&superblock, options);
         let store = PageStore::open(file.clone(), &page_options, &superblock)?;
-        let meta = TreeMeta::decode(&superblock.catalog)
-            .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
-        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
+        Self::of_store(env, options, store, &page_options.memory, superblock, opened.other)
+    }
+
+    /// As [`Opening::checkpoint`], of a store with its superblock.
+    pub(super) fn of_store(
+        env: &Env,
+        options: &Options,
+        store: Arc<PageStore>,
+        memory: &Arc<MemoryBudget>,
+        superblock: Superblock,
+        other_superblock: Option<String>,
+    ) -> Result<Self> {
+        let meta = catalog_root(&superblock)?;
+        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, memory);
         segments.partials().turn(options.keep_partials);
         let (catalog, mut roots) = read_catalog(&store, meta)?;
-        segments.sweep(&roots.segments().collect(), options.read_only)?;
+        let unknown = segments.sweep(&roots.segments().collect())?;
+        let readers = (!options.read_only).then(|| Watch::new(env.disk.clone()));
+        let held = readers.as_ref().and_then(|readers| readers.held().oldest);
+        let left = match held.filter(|oldest| *oldest < superblock.sequence) {
+            Some(_) => Some(unknown),
+            None if options.read_only => None,
+            None => {
+                unknown.into_iter().try_for_each(|id| segments.remove(id))?;
+                None
+            }
+        };
         segments.note_id((superblock.sequence - 1).saturating_mul(SEGMENTS_PER_CHECKPOINT));
         load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
@@ -313,7 +344,11 @@ impl Opening {
         for (id, definition) in version.catalog.clone().all() {
             let place = Stores { pages: &store, segments: &segments, part_bytes: options.part_bytes };
             let table = open_table(&memtables, place, id, &version.catalog, superblock.timestamp)?;
-            version.tables.insert(id, with_roots(table, roots.remove(id))?);
+            let mut table = with_roots(table, roots.remove(id))?;
+            if options.beside {
+                table = beside::hidden(table, &definition.name);
+            }
+            version.tables.insert(id, table);
             note_numbered(&mut numbered, id, definition)?;
         }
         Ok(Self {
@@ -327,12 +362,15 @@ impl Opening {
             segments,
             last: superblock.timestamp,
             superblock,
-            other_superblock: opened.other,
+            other_superblock,
             version,
             dropped: Vec::new(),
             fresh_blobs: Vec::new(),
             replayed_bytes: 0,
             numbered,
+            readers,
+            left,
+            beside: None,
         })
     }
 
@@ -516,19 +554,29 @@ impl Opening {
         })
     }
 
-    pub(super) fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+    /// `position`: where the log goes on, if it is written.
+    pub(super) fn finish(
+        mut self,
+        position: Option<LogPosition>,
+        lock: Option<Box<dyn Lock>>,
+    ) -> Result<Engine> {
         self.version.attach_indexes()?;
         if cfg!(debug_assertions) {
             // What is read from files is damaged where it breaks an invariant.
             verify(&self.version, None).map_err(|what| Error::damaged(page::NAME, 0, what))?;
         }
         assert!(self.last >= self.version.compacted, "the newest commit is no older than the checkpoint");
+        // What the log brought to the catalog is in every checkpoint from now on, rows that it brought only in those of later moments.
+        self.version.beyond = self.last;
+        if let Some(left) = self.left.take() {
+            self.checkpoint.hold_free(&self.store, &self.segments, left);
+        }
         let log_options = LogOptions {
             segment_bytes: self.options.log_segment_bytes,
             compress: self.options.log_compression,
         };
-        let mut writer = (!self.options.read_only).then(|| {
-            LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, recovery.position)
+        let mut writer = position.filter(|_| !self.options.read_only).map(|position| {
+            LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, position)
         });
         if let Some(log) = &mut writer {
             log.keep(self.options.keep_log_bytes)?;
@@ -549,9 +597,24 @@ impl Opening {
             fresh_blobs: self.fresh_blobs,
             memtable_bytes: self.replayed_bytes,
             archiver: Archiver::new(self.env.directories.clone(), self.archive),
+            readers: self.readers,
+            beside: self.beside,
             lock,
         }))
     }
+}
+
+fn page_options(superblock: &Superblock, options: &Options) -> PageStoreOptions {
+    PageStoreOptions {
+        page_size: superblock.page_size as usize,
+        memory: MemoryBudget::new(options.cache_bytes),
+    }
+}
+
+/// The root of the catalog's tree.
+pub(super) fn catalog_root(superblock: &Superblock) -> Result<TreeMeta> {
+    TreeMeta::decode(&superblock.catalog)
+        .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))
 }
 
 fn note_numbered(
@@ -566,7 +629,7 @@ fn note_numbered(
 }
 
 /// Definitions and roots from a checkpoint's catalog.
-fn read_catalog(store: &Arc<PageStore>, meta: TreeMeta) -> Result<(Catalog, CatalogRoots)> {
+pub(super) fn read_catalog(store: &Arc<PageStore>, meta: TreeMeta) -> Result<(Catalog, CatalogRoots)> {
     let (mut catalog, mut roots) = (Catalog::default(), CatalogRoots::default());
     if meta.is_empty() {
         return Ok((catalog, roots));
@@ -585,7 +648,7 @@ fn read_catalog(store: &Arc<PageStore>, meta: TreeMeta) -> Result<(Catalog, Cata
 }
 
 /// A table with its runs and its base. If that cannot be read, neither can the table.
-fn with_roots(mut table: Arc<TableVersion>, roots: TableRoots) -> Result<Arc<TableVersion>> {
+pub(super) fn with_roots(mut table: Arc<TableVersion>, roots: TableRoots) -> Result<Arc<TableVersion>> {
     let version = Arc::make_mut(&mut table);
     version.shared.next_row.fetch_max(roots.next_row.max(1), Ordering::Relaxed);
     if !version.is_durable() {

@@ -45,6 +45,8 @@ pub struct Options {
     pub create: bool,
     /// Whether only reads are allowed. Shares the directory with other readers.
     pub read_only: bool,
+    /// Whether it is read beside the process that writes it, from the checkpoints of that one. With `read_only`.
+    pub beside: bool,
     /// How long a commit or `lock` waits for another's row lock.
     pub lock_timeout: Duration,
     /// Bytes that a part of the last level of storage `lsm` should have; merges take eight of them at a time.
@@ -74,6 +76,7 @@ impl Default for Options {
             key: None,
             create: true,
             read_only: false,
+            beside: false,
             lock_timeout: Duration::from_secs(5),
             part_bytes: 64 << 20,
             keep_partials: true,

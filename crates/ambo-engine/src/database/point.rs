@@ -20,7 +20,7 @@ use std::{
 
 use ambo_pages::{
     io::{Disk, Env},
-    log::{ArchivedLog, LogPosition, LoggedChanges, Operations, Recovery},
+    log::{ArchivedLog, LogPosition, LoggedChanges, Operations},
     seal::{SealedDisk, key_file},
 };
 use ambo_types::{
@@ -173,6 +173,7 @@ impl Engine {
         Options {
             key,
             read_only: false,
+            beside: false,
             create: false,
             keep_log_bytes: 0,
             background_threads: false,
@@ -311,8 +312,8 @@ impl Replay {
                 last_ts: opening.last,
                 ..LogPosition::default()
             };
-            let recovery = Recovery { groups: 0, transactions: 0, bytes: 0, cut: None, position };
-            let engine = Arc::new(opening.finish(recovery, None)?);
+
+            let engine = Arc::new(opening.finish(Some(position), None)?);
             engine.flush()?;
             if is_whole {
                 return finish(&engine, &restored);

@@ -7,6 +7,8 @@
 //! | `ambo-segments` | merges segments of column tables when enough are there |
 //! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
 //! | `ambo-archive` | archives closed segments of the log, if they are to be |
+//! | `ambo-readers` | makes checkpoints for readers in other processes, and frees what they let go |
+//! | `ambo-beside` | follows the process that writes, where the database is read beside it |
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
 use std::{
@@ -36,6 +38,9 @@ impl Running {
         let engine = Arc::new(engine);
         let running = Self { engine: engine.clone(), threads: Mutex::default() };
         let options = engine.options();
+        if options.beside && options.background_threads {
+            running.spawn("ambo-beside", beside_loop)?;
+        }
         if options.read_only || !options.background_threads {
             return Ok(running);
         }
@@ -47,6 +52,7 @@ impl Running {
             running.spawn("ambo-segments", segment_loop)?;
         }
         running.spawn("ambo-ahead", ahead_loop)?;
+        running.spawn("ambo-readers", readers_loop)?;
         // What waits since before the database was closed is archived now.
         running.engine.archive_due();
         running.spawn("ambo-archive", archive_loop)?;
@@ -143,6 +149,19 @@ fn archive_loop(engine: &Arc<Engine>) {
         if !engine.archive_and_report() {
             engine.signals.again_after(RETRY, |state| &mut state.archive);
         }
+    }
+}
+
+fn readers_loop(engine: &Arc<Engine>) {
+    let mut rest = engine.serve_readers();
+    while engine.signals.rest(rest) {
+        rest = engine.serve_readers();
+    }
+}
+
+fn beside_loop(engine: &Arc<Engine>) {
+    while engine.signals.rest(super::beside::FOLLOWED_EVERY) {
+        engine.look_now();
     }
 }
 

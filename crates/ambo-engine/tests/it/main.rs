@@ -5,6 +5,7 @@ mod alter;
 mod append;
 mod archive;
 mod backup;
+mod beside;
 mod bitmaps;
 mod changes;
 mod codecs;

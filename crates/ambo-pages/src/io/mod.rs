@@ -3,7 +3,7 @@
 //! Everything that the engine knows of the world comes through [`Env`]. Two implementations exist: the operating
 //! system's ([`os`]) and a simulated disk with crashes and faults ([`sim`]).
 
-use std::{fmt::Debug, io, os::fd::BorrowedFd, path::Path, sync::Arc, time::Duration};
+use std::{fmt::Debug, io, ops::Range, os::fd::BorrowedFd, path::Path, sync::Arc, time::Duration};
 
 use ambo_types::Error;
 
@@ -41,6 +41,11 @@ pub trait Disk: Send + Sync + Debug {
     /// Takes the lock of the named file (created when absent) without waiting: exclusive, or shared with
     /// other shared holders. `Ok(None)` if another process, or another handle of this one, holds it. Held until dropped.
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>>;
+    /// The places of the named file; `None` if it is not there and is not to be created. Not where the disk has no such locks that count
+    /// for all processes.
+    fn slots(&self, _name: &str, create: bool) -> io::Result<Option<Arc<dyn Slots>>> {
+        if create { Err(io::ErrorKind::Unsupported.into()) } else { Ok(None) }
+    }
     /// Where the directory is, if it is one of the system's.
     fn directory(&self) -> Option<&Path> {
         None
@@ -58,6 +63,19 @@ pub trait Disk: Send + Sync + Debug {
 
 /// A lock that is held until it is dropped.
 pub trait Lock: Send + Sync + Debug {}
+
+/// Places of a file that handles lock, one byte each. A handle loses what it has with its end, however its process ends. What a handle has
+/// itself is neither refused nor shown to it.
+pub trait Slots: Send + Sync + Debug {
+    /// The file.
+    fn file(&self) -> &dyn File;
+    /// Takes a place without waiting; false if another handle has it.
+    fn take(&self, slot: u64) -> io::Result<bool>;
+    /// Gives a place back.
+    fn give_back(&self, slot: u64) -> io::Result<()>;
+    /// The places that other handles have, ascending.
+    fn taken(&self, slots: Range<u64>) -> io::Result<Vec<u64>>;
+}
 
 /// An open file. All operations take positions, so that threads share it without a cursor.
 pub trait File: Send + Sync + Debug {

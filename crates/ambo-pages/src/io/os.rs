@@ -24,8 +24,10 @@ use rustix::{
 };
 
 use super::{
-    Chance, Clock, Directories, Disk, Env, File, Lock, OpenMode, copy_through_memory, sim::split_mix,
+    Chance, Clock, Directories, Disk, Env, File, Lock, OpenMode, Slots, copy_through_memory, sim::split_mix,
 };
+
+mod slots;
 
 /// The unit of `st_blocks`, by POSIX and whatever the file system's block size is.
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -182,6 +184,10 @@ impl Disk for OsDisk {
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(e) => Err(e.into()),
         }
+    }
+
+    fn slots(&self, name: &str, create: bool) -> io::Result<Option<Arc<dyn Slots>>> {
+        slots::open(&self.file(name)?, create)
     }
 }
 

@@ -39,7 +39,7 @@ pub use self::{
     world::{SimChance, SimClock, split_mix},
 };
 use self::{handle::SimFile, state::State};
-use super::{Disk, Env, File, Lock, NoDirectories, OpenMode};
+use super::{Disk, Env, File, Lock, NoDirectories, OpenMode, Slots};
 
 /// A disk in memory; see the [module](self) for what may happen to it. A clone is the same disk.
 #[derive(Clone)]
@@ -147,6 +147,11 @@ impl Disk for SimDisk {
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {
         let held = self.state.lock().lock(name, exclusive)?;
         Ok(held.then(|| Box::new(handle::SimLock::new(&self.state, name)) as Box<dyn Lock>))
+    }
+
+    fn slots(&self, name: &str, create: bool) -> io::Result<Option<Arc<dyn Slots>>> {
+        let opened = self.state.lock().open_slots(name, create)?;
+        Ok(opened.map(|opened| Arc::new(handle::SimSlots::new(&self.state, opened, name)) as _))
     }
 }
 

@@ -6,7 +6,7 @@
 //! 2. The caller puts [`PendingCheckpoint::free_list`] and [`PendingCheckpoint::file_pages`] into a superblock:
 //!    [`PageStore::sync`], [`PageStore::write_superblock`], [`PageStore::sync`]. The first sync makes the pages durable
 //!    before anything durable refers to them.
-//! 3. [`PendingCheckpoint::commit`]. The old list's pages are free. The retired pages are handed to the caller as
+//! 3. [`PendingCheckpoint::commit`]. The retired pages, and those of the old list, are handed to the caller as
 //!    [`RetiredPages`], which belong into the old version of what they were part of: they become free when they are dropped
 //!    with it, after its last reader.
 //!
@@ -104,6 +104,33 @@ impl PageStore {
                 pages.load(number, page)
             })?;
         self.space.lock().load(&free, list, superblock.file_pages, file_end)
+    }
+
+    /// Lets nothing that is free be used until what is returned is dropped: readers in other processes may have it from an older
+    /// checkpoint. What the log refers to has been [reserved](PageStore::reserve) before.
+    pub fn hold_free(self: &Arc<Self>) -> RetiredPages {
+        let batch = self.space.lock().hold_free();
+        RetiredPages { store: Arc::clone(self), batch }
+    }
+
+    /// Goes on with a later checkpoint of a file that another process writes. What is returned are pages that it has no more: they
+    /// belong to whoever still reads an older one. REQUIRES: the other process lets no page be reused that is read here.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where that was done all the same, or the list of free pages cannot be read.
+    pub fn follow(self: &Arc<Self>, superblock: &Superblock) -> Result<RetiredPages> {
+        let Backing::File(pages) = &self.backing else { unreachable!("only files are followed") };
+        let reserved = reserved_pages(self.page_size);
+        let (root, end) = (&superblock.free_list, superblock.file_pages);
+        let (free, list) =
+            free_list::read(root, reserved, end, self.page_size, |number, page| pages.load(number, page))?;
+        let batch = self.space.lock().follow(&free, list, end)?;
+        Ok(RetiredPages { store: Arc::clone(self), batch })
+    }
+
+    /// As [`PageStore::open`] of a file that another process goes on to write: its end is what the superblock says.
+    pub(super) fn follow_first(&self, superblock: &Superblock) -> Result<()> {
+        self.load_free_list(superblock, superblock.file_pages)
     }
 
     /// The pages that the file is said to have free by its own list, and the list's own: for checking a database.

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use crate::{
     budget::{Cache, Giver, MemoryBudget},
     io::File,
+    readers::Reader,
 };
 
 mod arena;
@@ -143,6 +144,8 @@ pub struct PageStore {
     hot_bytes: AtomicU64,
     hot_bytes_max: u64,
     dictionaries: Dictionaries,
+    /// What the pages are held by, if another process writes the file.
+    holder: OnceLock<Arc<Reader>>,
 }
 
 impl PageStore {
@@ -177,6 +180,24 @@ impl PageStore {
         Ok(store)
     }
 
+    /// As [`PageStore::open`], of a file that another process goes on to write. Nothing is written here. The pages are held as long as the
+    /// store lives: whoever reads some has it.
+    pub fn open_beside(
+        file: Arc<dyn File>,
+        options: &PageStoreOptions,
+        superblock: &Superblock,
+        holder: Arc<Reader>,
+    ) -> Result<Arc<Self>> {
+        let options = PageStoreOptions { page_size: superblock.page_size as usize, ..options.clone() };
+        check_page_size(options.page_size)?;
+        let reserved = reserved_pages(options.page_size);
+        let space = Space::new(reserved, table::PAGES_MAX, options.page_size, None);
+        let store = Self::with_file(file, &options, space)?;
+        store.follow_first(superblock)?;
+        store.holder.set(holder).expect("a store is opened once");
+        Ok(store)
+    }
+
     fn with_file(file: Arc<dyn File>, options: &PageStoreOptions, space: Space) -> Result<Arc<Self>> {
         let memory = &options.memory;
         let pages = FilePages::new(file, memory.clone(), options.page_size)?;
@@ -188,6 +209,7 @@ impl PageStore {
             hot_bytes: AtomicU64::new(0),
             hot_bytes_max: (memory.limit() / HOT_SHARE) as u64,
             dictionaries: Dictionaries::default(),
+            holder: OnceLock::new(),
         });
         let giver: Weak<Self> = Arc::downgrade(&store);
         memory.register(Cache::Pages, giver);
@@ -210,6 +232,7 @@ impl PageStore {
             hot_bytes: AtomicU64::new(0),
             hot_bytes_max: u64::MAX,
             dictionaries: Dictionaries::default(),
+            holder: OnceLock::new(),
         })
     }
 

@@ -269,13 +269,11 @@ impl Space {
         debug_assert!(self.is_apart(), "a page has one state");
     }
 
-    /// The superblock that names the checkpoint is durable. Returns the batch of the retired pages.
-    pub(super) fn commit(&mut self, retired: Vec<PageRange>, list: &[PageNo]) -> u64 {
+    /// The superblock that names the checkpoint is durable. Returns the batch of the retired pages, those of the old list among them.
+    pub(super) fn commit(&mut self, mut retired: Vec<PageRange>, list: &[PageNo]) -> u64 {
         self.publishing.take().expect("a checkpoint has begun");
         let list = list.iter().map(|number| PageRange::new(*number, 1)).collect();
-        for range in std::mem::replace(&mut self.list, list) {
-            assert_eq!(self.free.insert(range), range.pages, "{range:?} was of the list and free at once");
-        }
+        retired.extend(std::mem::replace(&mut self.list, list));
         self.next_batch += 1;
         self.retired.insert(self.next_batch, retired);
         debug_assert!(self.is_apart(), "a page has one state");
@@ -287,6 +285,54 @@ impl Space {
         let used = self.unpublished.iter().chain(self.publishing.iter().flatten().copied());
         let known = self.list.iter().chain(self.retired.values().flatten()).copied();
         are_disjoint(&self.free.iter().chain(used).chain(known).collect::<Vec<_>>())
+    }
+
+    /// Makes a batch of all that is free: readers of older checkpoints may have it. Returns its number.
+    pub(super) fn hold_free(&mut self) -> u64 {
+        debug_assert!(self.punched.pages() == 0, "nothing was given back since it was opened");
+        let held = std::mem::replace(&mut self.free, Extents::searchable());
+        self.next_batch += 1;
+        self.retired.insert(self.next_batch, held.iter().collect());
+        self.next_batch
+    }
+
+    /// Takes over what another process has made of the file since: which pages are free, those of the list, and the end. Returns the
+    /// batch of the pages that ceased to be in use: whoever reads what was before has them.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if a page was reused that is still read here.
+    pub(super) fn follow(&mut self, free: &Extents, list: Vec<PageRange>, end: u64) -> Result<u64> {
+        let mut now = free.plain();
+        if end < self.end {
+            // What was cut was free, and is read by nobody.
+            now.insert(PageRange::new(PageNo(end), self.end - end));
+        }
+        if let Some(reused) = self.retired.values().flatten().find(|range| !now.contains(**range)) {
+            let what = format!("{reused:?} was written anew while this reader holds it");
+            return Err(Error::damaged(NAME, reused.start.0 * self.page_size, what));
+        }
+        let mut retired = now.clone();
+        for range in self.retired.values().flatten() {
+            retired.remove(*range);
+        }
+        let mut kept = Extents::searchable();
+        for part in self.free.iter().flat_map(|range| now.intersection(range)) {
+            kept.insert(part);
+            retired.remove(part);
+        }
+        if end > self.end {
+            // What is new and free has never been read.
+            let grown = PageRange::new(PageNo(self.end), end - self.end);
+            for part in retired.intersection(grown) {
+                kept.insert(part);
+                retired.remove(part);
+            }
+        }
+        (self.free, self.list, self.end) = (kept, list, self.end.max(end));
+        self.next_batch += 1;
+        self.retired.insert(self.next_batch, retired.iter().collect());
+        debug_assert!(self.is_apart(), "a page has one state");
+        Ok(self.next_batch)
     }
 
     /// The pages of a batch, whose owner is gone; follow with [`Space::release`].

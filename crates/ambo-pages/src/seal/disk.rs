@@ -6,10 +6,11 @@ use super::{
     cipher::{Keys, Kind, Sealer},
     file::SealedFile,
 };
-use crate::io::{Disk, File, Lock, OpenMode};
+use crate::io::{Disk, File, Lock, OpenMode, Slots};
 
 /// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it,
-/// which are sealed by groups; the lock, the marks of a backup, an archive and a restore, and the file of keys, which hold no data.
+/// which are sealed by groups; the lock, what readers in other processes hold, the marks of a backup, an archive and a restore, and the
+/// file of keys, which hold no data.
 #[derive(Debug)]
 pub struct SealedDisk {
     inner: Arc<dyn Disk>,
@@ -34,7 +35,7 @@ impl SealedDisk {
 }
 
 /// Files that hold no data.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 10] = [
     "lock",
     "backup",
     "backup.new",
@@ -42,6 +43,7 @@ const PLAIN: [&str; 9] = [
     "keys.new",
     "archive",
     "archive.new",
+    "readers",
     "restoring",
     "restoring.new",
 ];
@@ -96,6 +98,10 @@ impl Disk for SealedDisk {
 
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {
         self.inner.lock(name, exclusive)
+    }
+
+    fn slots(&self, name: &str, create: bool) -> io::Result<Option<Arc<dyn Slots>>> {
+        self.inner.slots(name, create)
     }
 
     fn directory(&self) -> Option<&Path> {

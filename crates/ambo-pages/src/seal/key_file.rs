@@ -161,6 +161,19 @@ pub fn rotate(disk: &dyn Disk, keys: &Keys, source: &KeySource) -> Result<()> {
     Ok(())
 }
 
+/// Reads the file again, for data keys that another process has added. Whether there are some.
+///
+/// # Errors
+/// As [`open`].
+pub fn learn(disk: &dyn Disk, keys: &Keys, source: &KeySource) -> Result<bool> {
+    let generations = decode(&read(disk)?, source)?;
+    let is_new = generations.len() > keys.data_keys().len();
+    if is_new {
+        keys.set_data_keys(generations);
+    }
+    Ok(is_new)
+}
+
 /// Refuses a directory whose files may be sealed under data keys that `keys` does not have.
 pub fn check_earlier(disk: &dyn Disk, keys: &Keys) -> Result<()> {
     if !is_there(disk)? {

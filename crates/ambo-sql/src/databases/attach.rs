@@ -34,9 +34,18 @@ const RESERVED: [&str; 6] = ["ambo", "temp", "pg_temp", "main", "system", "pg_ca
 #[derive(Default)]
 pub(crate) struct Attached(Mutex<HashMap<PathBuf, Opened>>);
 
+/// How an attached database is opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    /// Read beside the process that writes it.
+    Beside,
+    Write,
+}
+
 struct Opened {
     engine: Weak<SqlEngine>,
-    read_only: bool,
+    access: Access,
 }
 
 impl Attached {
@@ -48,7 +57,7 @@ impl Attached {
         &self,
         beside: &SqlEngine,
         path: &Path,
-        read_only: bool,
+        access: Access,
         key_file: Option<&str>,
     ) -> Result<Arc<SqlEngine>> {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -57,8 +66,12 @@ impl Attached {
         if let Some(opened) = known.get(&whole)
             && let Some(engine) = opened.engine.upgrade()
         {
-            if opened.read_only != read_only {
-                let how = if opened.read_only { "to be read alone" } else { "to be written as well" };
+            if opened.access != access {
+                let how = match opened.access {
+                    Access::Read => "to be read alone",
+                    Access::Beside => "to be read beside the process that writes it",
+                    Access::Write => "to be written as well",
+                };
                 let path = path.display();
                 return Err(Error::invalid(format!(
                     "database '{path}' is attached by another connection, {how}"
@@ -66,7 +79,8 @@ impl Attached {
             }
             return Ok(engine);
         }
-        let mut options = Options::new().read_only(read_only);
+        let mut options =
+            Options::new().read_only(access == Access::Read).beside(access == Access::Beside);
         if let Some(file) = key_file {
             if beside.spills {
                 return Err(Error::invalid(
@@ -80,7 +94,7 @@ impl Attached {
         // It may be new: then it has a whole path now.
         let whole = path.canonicalize().unwrap_or(whole);
         known.retain(|_, opened| opened.engine.strong_count() > 0);
-        known.insert(whole, Opened { engine: Arc::downgrade(&engine), read_only });
+        known.insert(whole, Opened { engine: Arc::downgrade(&engine), access });
         Ok(engine)
     }
 }
@@ -91,16 +105,17 @@ const HINTS: [&str; 5] = ["block_size", "compress", "recovery_mode", "row_group_
 pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Rows<'static>> {
     const TAG: &str = "ATTACH";
     let Attach { path, alias, if_not_exists, options } = attach;
-    let (mut read_only, mut key_file) = (false, None);
+    let (mut read_only, mut is_beside, mut key_file) = (false, false, None);
     for (name, value) in options {
         match ident(name).to_lowercase().as_str() {
             "read_only" | "readonly" => read_only = is_on(name, value.as_deref())?,
             "read_write" => read_only = !is_on(name, value.as_deref())?,
+            "beside" => is_beside = is_on(name, value.as_deref())?,
             "type" if value.as_deref().is_some_and(|value| ["ambo", "duckdb"].contains(&value)) => {}
             "key_file" => key_file = value.as_deref(),
             hint if HINTS.contains(&hint) => {}
             other => {
-                let known = ["read_only", "read_write", "key_file", "type"];
+                let known = ["read_only", "read_write", "beside", "key_file", "type"];
                 return Err(about(Error::not_found("option of ATTACH", other, known.into_iter()), name));
             }
         }
@@ -128,6 +143,12 @@ pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Row
             )),
         };
     }
+    let access = match (is_beside, read_only) {
+        (true, _) => Access::Beside,
+        (false, true) => Access::Read,
+        (false, false) => Access::Write,
+    };
+    let read_only = access != Access::Write;
     let is_own = path == MEMORY || path.is_empty();
     let beside = connection.engine().clone();
     let engine = match is_own {
@@ -135,7 +156,7 @@ pub(crate) fn attach(connection: &mut Connection, attach: &Attach) -> Result<Row
             return Err(Error::invalid("a database in memory is new, so there is nothing to read"));
         }
         true => Arc::new(beside.beside(Options::new().sync(ambo::Sync::Off).open_in_memory()?)),
-        false => beside.attached.open(&beside, Path::new(path), read_only, key_file)?,
+        false => beside.attached.open(&beside, Path::new(path), access, key_file)?,
     };
     let mut place = Place::new(name, Kind::Attached { read_only, is_own }, engine);
     place.path = (!is_own).then(|| path.clone());

@@ -1,6 +1,6 @@
 //! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE, BACKUP TO.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ambo::Datum;
 use arrow::datatypes::{DataType, Field, Schema};
@@ -10,6 +10,9 @@ use crate::{
     Connection, Result, Rows, check::check, names::about_object, parse::Maintenance, planner::find_table,
     rows::Source,
 };
+
+/// How long CHECKPOINT waits for the process that writes, where the database is read beside it.
+const ASKED: Duration = Duration::from_secs(10);
 
 pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'static>> {
     let db = &connection.engine().db;
@@ -22,6 +25,8 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
         Maintenance::Checkpoint(name) => {
             connection.require_no_transaction("CHECKPOINT")?;
             match name {
+                // It is made by the process that writes.
+                None if db.is_beside() => drop(db.refresh(ASKED)?),
                 None => db.flush()?,
                 Some(name) => connection.flush_database(&name)?,
             }

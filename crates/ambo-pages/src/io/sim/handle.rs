@@ -1,11 +1,11 @@
 //! Open files and locks of a simulated disk.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, ops::Range, sync::Arc};
 
 use parking_lot::Mutex;
 
 use super::state::{NodeId, State};
-use crate::io::{File, Lock, OpenMode};
+use crate::io::{File, Lock, OpenMode, Slots};
 
 /// An open simulated file.
 pub(super) struct SimFile {
@@ -108,3 +108,47 @@ impl Drop for SimLock {
 }
 
 impl Lock for SimLock {}
+
+/// Places of a file of a simulated disk.
+pub(super) struct SimSlots {
+    file: SimFile,
+    owner: u64,
+}
+
+impl SimSlots {
+    /// The handle that [`State::open_slots`] counted.
+    pub fn new(state: &Arc<Mutex<State>>, (node, owner): (NodeId, u64), name: &str) -> Self {
+        Self { file: SimFile::new(state, node, name, OpenMode::ReadWrite), owner }
+    }
+}
+
+impl fmt::Debug for SimSlots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimSlots").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+impl Drop for SimSlots {
+    fn drop(&mut self) {
+        self.file.state.lock().give_slots_back(self.file.node, self.owner, 0..u64::MAX);
+    }
+}
+
+impl Slots for SimSlots {
+    fn file(&self) -> &dyn File {
+        &self.file
+    }
+
+    fn take(&self, slot: u64) -> io::Result<bool> {
+        self.file.state.lock().take_slot(self.file.node, self.owner, slot)
+    }
+
+    fn give_back(&self, slot: u64) -> io::Result<()> {
+        self.file.state.lock().give_slots_back(self.file.node, self.owner, slot..slot + 1);
+        Ok(())
+    }
+
+    fn taken(&self, slots: Range<u64>) -> io::Result<Vec<u64>> {
+        self.file.state.lock().taken_slots(self.file.node, self.owner, slots)
+    }
+}

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io, mem,
+    ops::Range,
 };
 
 use super::{
@@ -47,6 +48,9 @@ pub(super) struct State {
     durable_directory: Directory,
     changes: Vec<Change>,
     locks: HashMap<String, Holders>,
+    /// Who has which place of which file.
+    slots: BTreeMap<(NodeId, u64), u64>,
+    slot_owners: u64,
     pub faults: Faults,
     capacity_blocks: Option<u64>,
     seed: u64,
@@ -181,6 +185,34 @@ impl State {
             Some(Holders::Shared(n)) if *n > 1 => *n -= 1,
             _ => drop(self.locks.remove(name)),
         }
+    }
+
+    /// Opens a file for its places; the file and who has them. Not counted as a call.
+    pub fn open_slots(&mut self, name: &str, create: bool) -> io::Result<Option<(NodeId, u64)>> {
+        self.alive()?;
+        let id = match (self.find(name), create) {
+            (Ok(id), _) => id,
+            (Err(_), true) => self.create(name),
+            (Err(_), false) => return Ok(None),
+        };
+        self.node_mut(id).handles += 1;
+        self.slot_owners += 1;
+        Ok(Some((id, self.slot_owners)))
+    }
+
+    pub fn take_slot(&mut self, id: NodeId, owner: u64, slot: u64) -> io::Result<bool> {
+        self.alive()?;
+        Ok(*self.slots.entry((id, slot)).or_insert(owner) == owner)
+    }
+
+    pub fn give_slots_back(&mut self, id: NodeId, owner: u64, slots: Range<u64>) {
+        self.slots.retain(|(of, slot), by| (*of, *by) != (id, owner) || !slots.contains(slot));
+    }
+
+    pub fn taken_slots(&self, id: NodeId, owner: u64, slots: Range<u64>) -> io::Result<Vec<u64>> {
+        self.alive()?;
+        let taken = self.slots.range((id, slots.start)..(id, slots.end));
+        Ok(taken.filter(|(_, by)| **by != owner).map(|((_, slot), _)| *slot).collect())
     }
 
     fn node_mut(&mut self, id: NodeId) -> &mut Node {
