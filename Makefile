@@ -42,9 +42,10 @@ lint:
 	$(CARGO) clippy -p ambo --features arrow --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude ambo-bench --no-deps --quiet
 
-# 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
+# 10,000 seeds of the crash-and-fault model tests, then processes killed again and again, with readers beside them.
 crash:
 	AMBO_SEEDS=$(SEEDS) $(CARGO) test --release -p ambo-engine --test it model -- --nocapture
+	AMBO_BESIDE_SECONDS=$(TIME) $(CARGO) test --release -p ambo-engine --test it beside::processes
 	$(CARGO) build --release -p ambo-tools
 	target_dir=$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/'); \
 	dir=$$(mktemp -d); $$target_dir/release/ambo-tools crash-loop $$dir/db --rounds $(ROUNDS); status=$$?; rm -rf $$dir; exit $$status

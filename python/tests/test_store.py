@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -37,6 +39,30 @@ def test_a_backup_is_a_database_as_it_was(path: str, tmp_path: Path) -> None:
         assert con.check() == []
     with pytest.raises(ambo.Error):
         ambo.verify_backup(tmp_path / "none")
+
+
+BESIDE = """
+import sys, ambo
+with ambo.connect(sys.argv[1], beside=True) as con:
+    con.execute("checkpoint")
+    print(con.execute("select count(*) from t").fetchone()[0], con.check())
+    try:
+        con.execute("delete from t")
+    except ambo.Error as error:
+        print("beside" in str(error))
+"""
+
+
+def test_another_process_reads_beside_the_one_that_writes(path: str) -> None:
+    with ambo.connect(path) as con:
+        con.execute("create table t as select value as a from range(1000) as r (value)")
+        for more in (0, 7):
+            con.execute(f"insert into t select value from range({more}) as r (value)")
+            run = subprocess.run(
+                [sys.executable, "-c", BESIDE, path], capture_output=True, text=True, timeout=300, check=False
+            )
+            assert run.stdout.split("\n")[:2] == [f"{1000 + more} []", "True"], run.stderr
+        assert con.check() == []
 
 
 def test_a_backup_of_an_encrypted_database_needs_its_key(path: str, tmp_path: Path) -> None:

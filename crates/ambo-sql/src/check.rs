@@ -22,6 +22,9 @@ pub(crate) fn check(engine: &Arc<SqlEngine>) -> ambo::Result<CheckReport> {
     let mut connection = Connection::new(engine.clone());
     for name in engine.db.tables() {
         let Ok(table) = engine.db.table(&name) else { continue };
+        if engine.db.has_elsewhere(&table) {
+            continue;
+        }
         let problems =
             table.checks_for_sql().into_iter().filter_map(|check| problem(&mut connection, &name, &check));
         report.problems.extend(problems);

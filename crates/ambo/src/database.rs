@@ -441,6 +441,11 @@ impl Database {
         self.engine().is_beside()
     }
 
+    /// Whether the rows of a table are in the memory of another process, beside which this one reads.
+    pub fn has_elsewhere(&self, table: &Table) -> bool {
+        self.is_beside() && !table.definition().storage.traits().durable
+    }
+
     /// How many readers in other processes are [beside](crate::Options::beside) this one, which writes.
     pub fn readers(&self) -> usize {
         self.engine().readers().0

@@ -37,7 +37,7 @@ use ambo_pages::{
     sync::{AtomicU64, Ordering},
 };
 use ambo_types::{
-    Error, Result, Storage,
+    Error, Result,
     id::{TableId, Timestamp},
 };
 use parking_lot::Mutex;
@@ -460,7 +460,7 @@ fn rows_of(catalog: &Catalog) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 /// Says of a table in memory that its rows are in the other process.
 pub(super) fn hidden(mut table: Arc<TableVersion>, name: &str) -> Arc<TableVersion> {
-    if table.shared.storage == Storage::Memory {
+    if !table.is_durable() {
         let what = format!(
             "the rows of \"{name}\" are in the memory of the process that writes the database (storage memory), and are not seen from others; ask that process, or give the table another storage"
         );

@@ -23,7 +23,8 @@ pub(super) fn check_indexes(snapshot: &Snapshot, threads: usize, report: &mut Ch
     for (id, table) in &snapshot.version().tables {
         let indexes: Vec<_> = table.indexes.iter().filter(|index| index.is_ready()).cloned().collect();
         report.indexes += indexes.len() as u64;
-        if indexes.is_empty() {
+        let is_elsewhere = table.damage.as_ref().is_some_and(|damage| damage.is_elsewhere());
+        if indexes.is_empty() || is_elsewhere {
             continue;
         }
         // What cannot be read is named when it is met row by row.

@@ -176,7 +176,9 @@ impl Engine {
         let mut damaged = Vec::new();
         for (id, definition) in version.catalog.tables() {
             if let Some(damage) = version.tables.get(&id).and_then(|table| table.damage.as_ref()) {
-                damaged.push((definition.clone(), damage.error().to_string()));
+                if !damage.is_elsewhere() {
+                    damaged.push((definition.clone(), damage.error().to_string()));
+                }
                 continue;
             }
             let Ok(mut table) = table_info(&snapshot, id, definition) else { continue };

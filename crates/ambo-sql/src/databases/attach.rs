@@ -79,8 +79,7 @@ impl Attached {
             }
             return Ok(engine);
         }
-        let mut options =
-            Options::new().read_only(access == Access::Read).beside(access == Access::Beside);
+        let mut options = Options::new().read_only(access == Access::Read).beside(access == Access::Beside);
         if let Some(file) = key_file {
             if beside.spills {
                 return Err(Error::invalid(

@@ -11,6 +11,9 @@ pub(crate) fn check_rows(db: &Database, report: &mut CheckReport) -> Result<()> 
     let snapshot = db.snapshot();
     for name in db.tables() {
         let Ok(table) = db.table(&name) else { continue };
+        if db.has_elsewhere(&table) {
+            continue;
+        }
         if !table.definition().is_raw() && report.problems.len() < PROBLEMS_MAX {
             // What of the table cannot be read was said by those who looked at its pages.
             let checked = check_table(&table, &snapshot, report);

@@ -234,7 +234,7 @@ fn a_table_in_memory_says_where_its_rows_are() {
     let reader = reader(&disk);
     let refused = reader.get(cached, b"a").map(drop).unwrap_err().to_string();
     assert!(
-        refused.contains("the rows of \"cached\" are in the memory of the process that writes"),
+        refused.contains("the rows of \"main.cached\" are in the memory of the process that writes"),
         "{refused}"
     );
     assert!(reader.snapshot().cursor(cached).is_err());

@@ -26,7 +26,6 @@ struct World {
     random: Random,
     disk: SimDisk,
     options: Options,
-    by_column: Storage,
     writer: Option<Arc<Engine>>,
     /// What was there from each moment on.
     history: Vec<(Timestamp, Contents)>,
@@ -46,7 +45,6 @@ impl World {
             random: Random::new(seed),
             disk,
             options,
-            by_column,
             writer: Some(writer),
             history: vec![(Timestamp(0), Contents::new())],
             now: Contents::new(),
@@ -170,7 +168,7 @@ impl World {
     }
 
     fn assert_writer(&self) {
-        assert_eq!(contents(&self.writer().snapshot()), self.now);
+        assert_same(&contents(&self.writer().snapshot()), &self.now, "what was committed");
         assert_sound(&self.writer());
     }
 
@@ -191,7 +189,7 @@ impl World {
         let at = snapshot.timestamp();
         let (_, expected) = self.history.iter().rev().find(|(from, _)| *from <= at).unwrap();
         let expected = expected.clone();
-        assert_eq!(contents(&snapshot), expected, "at {at}");
+        assert_same(&contents(&snapshot), &expected, &format!("at {at}"));
         if self.random.one_in(3) {
             assert_sound(&reader);
         }
@@ -219,7 +217,7 @@ impl World {
                 // Later as when it began.
                 let held = self.random.below(self.held.len() as u64) as usize;
                 let (snapshot, expected) = self.held.swap_remove(held);
-                assert_eq!(contents(&snapshot), expected);
+                assert_same(&contents(&snapshot), &expected, "later");
             }
             21 if !self.readers.is_empty() => {
                 let reader = self.random.below(self.readers.len() as u64) as usize;
@@ -241,10 +239,21 @@ impl World {
     }
 }
 
+/// That both have the same, or where they differ: rows are long.
+fn assert_same(found: &Contents, expected: &Contents, when: &str) {
+    let names = |of: &Contents| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(found), names(expected), "tables {when}");
+    for (name, rows) in expected {
+        let keys = |of: &BTreeMap<Vec<u8>, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
+        assert!(keys(&found[name]) == keys(rows), "{name} has other keys {when}");
+        assert!(found[name] == *rows, "{name} has other values {when}");
+    }
+}
+
 fn contents(snapshot: &Snapshot) -> Contents {
     let tables = snapshot.catalog().tables().map(|(id, table)| {
         let rows = rows(snapshot, id).unwrap_or_else(|error| panic!("{}: {error}", table.name));
-        (table.name.clone(), rows.into_iter().collect())
+        (table.name.trim_start_matches("main.").to_owned(), rows.into_iter().collect())
     });
     tables.collect()
 }
@@ -255,7 +264,7 @@ fn run(seed: u64, by_column: Storage, key: Option<&KeySource>) {
         world.step();
     }
     for (snapshot, expected) in &world.held {
-        assert_eq!(contents(snapshot), *expected);
+        assert_same(&contents(snapshot), expected, "in the end");
     }
     (world.held, world.readers) = (Vec::new(), Vec::new());
     world.writer().compact().unwrap();
