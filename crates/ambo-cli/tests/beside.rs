@@ -10,11 +10,10 @@ fn ambo(path: &Path, arguments: &[&str]) -> Output {
     let place: &[&str] = &[path.to_str().unwrap()];
     let (first, rest) = match arguments {
         // The prompt takes the directory first, a command behind its name.
-        ["-c", ..] => (&place[..], arguments),
+        ["-c", ..] | [] => (place, arguments),
         [command, rest @ ..] => {
             return run(Command::new(env!("CARGO_BIN_EXE_ambo")).arg(command).args(place).args(rest));
         }
-        [] => (&place[..], arguments),
     };
     run(command.args(first).args(rest))
 }

@@ -349,7 +349,7 @@ fn a_thousand_readers_are_minded() {
     while !held.is_empty() {
         let at = random.below(held.len() as u64) as usize;
         let (reader, snapshot, expected) = held.swap_remove(at);
-        if held.len() % 50 == 0 {
+        if held.len().is_multiple_of(50) {
             assert_eq!(all(&snapshot, pairs), expected);
             pass(&disk);
             assert_eq!(all(&reader.snapshot(), pairs), now);

@@ -47,7 +47,7 @@ fn options() -> Options {
 
 fn row(n: u64, row: u64) -> Vec<u8> {
     // Some are long values.
-    bytes(n * ROWS + row, if n % 13 == 0 && row == 0 { 30_000 } else { 200 + (n % 300) as usize })
+    bytes(n * ROWS + row, if n.is_multiple_of(13) && row == 0 { 30_000 } else { 200 + (n % 300) as usize })
 }
 
 fn table(snapshot: &Snapshot, name: &str) -> Option<TableId> {
