@@ -7,18 +7,11 @@ use std::{
 
 fn ambo(path: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ambo"));
-    let place: &[&str] = &[path.to_str().unwrap()];
-    let (first, rest) = match arguments {
-        // The prompt takes the directory first, a command behind its name.
-        ["-c", ..] | [] => (place, arguments),
-        [command, rest @ ..] => {
-            return run(Command::new(env!("CARGO_BIN_EXE_ambo")).arg(command).args(place).args(rest));
-        }
+    match arguments {
+        // A command stands before the directory, what the prompt takes behind it.
+        [name, rest @ ..] if *name != "-c" => command.arg(name).arg(path).args(rest),
+        _ => command.arg(path).args(arguments),
     };
-    run(command.args(first).args(rest))
-}
-
-fn run(command: &mut Command) -> Output {
     command.arg("--beside").output().unwrap()
 }
 
