@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use ambo_base::{Stores, btree::Tree};
+use ambo_base::btree::Tree;
 use ambo_pages::budget::MemoryBudget;
 use ambo_pages::{
     io::{Env, File, OpenMode},
@@ -397,8 +397,7 @@ impl Engine {
             let table = match current.tables.get(&id).filter(|table| same && table.damage.is_none()) {
                 Some(table) => table.clone(),
                 None => {
-                    let place = Stores { pages: &self.store, segments: &self.segments };
-                    let table = open_table(&self.memtables, place, id, catalog, at)?;
+                    let table = open_table(&self.memtables, self.place(), id, catalog, at)?;
                     hidden(with_roots(table, roots.clone())?, &definition.name)
                 }
             };
