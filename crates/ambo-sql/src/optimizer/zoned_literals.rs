@@ -3,6 +3,8 @@
 //! The planner (DataFusion 55) takes them for equal, so that of `min(TIMESTAMP '2024-01-01')` and `min(TIMESTAMPTZ '2024-01-01')` one is
 //! computed, and both have its type. Its rule that computes once what stands twice is not shown nodes that have both.
 
+use std::collections::HashMap;
+
 use datafusion::{
     arrow::datatypes::DataType,
     common::{
@@ -36,15 +38,14 @@ impl OptimizerRule for WithZonedLiterals {
 
 /// Whether a node has two constants that are equal, and of different types.
 fn has_both(plan: &LogicalPlan) -> Result<bool> {
-    let mut seen: Vec<ScalarValue> = Vec::new();
+    let mut seen: HashMap<ScalarValue, DataType> = HashMap::new();
     let mut is_found = false;
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
             if let Expr::Literal(value, _) = expr
-                && matches!(value.data_type(), DataType::Timestamp(..))
+                && let of @ DataType::Timestamp(..) = value.data_type()
             {
-                is_found |= seen.iter().any(|one| one == value && one.data_type() != value.data_type());
-                seen.push(value.clone());
+                is_found |= *seen.entry(value.clone()).or_insert_with(|| of.clone()) != of;
             }
             Ok(TreeNodeRecursion::Continue)
         })
