@@ -244,7 +244,8 @@ impl Watch {
         self.try_held().unwrap_or(Held { readers: 1, oldest: Some(0) })
     }
 
-    /// What was held lately. Whether it was looked at just now: that is done once in `every`, as it takes a while where there are very many.
+    /// What was held lately. Whether it was looked at just now: that is done once in `every`, as it takes a while where there are very
+    /// many.
     pub fn held_lately(&self, now: Duration, every: Duration) -> (Held, bool) {
         let mut last = self.last.lock();
         if let Some((at, held)) = *last

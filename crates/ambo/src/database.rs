@@ -426,9 +426,9 @@ impl Database {
         Snapshot::new(self.engine().snapshot())
     }
 
-    /// Sees everything that was committed until now, where the database is read [beside](crate::Options::beside) the process that writes it:
-    /// that one is asked for a checkpoint. Returns the timestamp that is seen. Elsewhere everything is seen anyhow. If no process writes the
-    /// database, what the last one left in its last checkpoint is seen, after the timeout.
+    /// Sees everything that was committed until now, where the database is read [beside](crate::Options::beside) the process that writes
+    /// it: that one is asked for a checkpoint. Returns the timestamp that is seen. Elsewhere everything is seen anyhow. If no process
+    /// writes the database, what the last one left in its last checkpoint is seen, after the timeout.
     ///
     /// # Errors
     /// [`Error::InUse`] if the process that writes does not answer in time, or why its checkpoint cannot be read.

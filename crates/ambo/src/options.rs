@@ -216,8 +216,8 @@ impl Options {
     /// Opens the database in the directory `path`, or creates it.
     ///
     /// # Errors
-    /// [`Error::InUse`](crate::Error::InUse) when another process has it (see [`Options::beside`]), [`Error::Damaged`](crate::Error::Damaged) with file
-    /// and offset, or what the operating system said.
+    /// [`Error::InUse`](crate::Error::InUse) when another process has it (see [`Options::beside`]),
+    /// [`Error::Damaged`](crate::Error::Damaged) with file and offset, or what the operating system said.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.settings.validate()?;
         let create = self.settings.create && !self.settings.read_only && !self.settings.beside;
