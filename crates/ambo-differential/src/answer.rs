@@ -101,6 +101,8 @@ impl Cell {
                 Self::Date(a) | Self::Time(a) | Self::Moment(a),
                 Self::Date(b) | Self::Time(b) | Self::Moment(b),
             ) => a.cmp(b),
+            // Doubles have not all of their digits.
+            (Self::Exact(a, scale), Self::Exact(b, of_b)) if scale == of_b => a.cmp(b),
             _ => match (self.number(), other.number()) {
                 (Some(a), Some(b)) => {
                     let round =
