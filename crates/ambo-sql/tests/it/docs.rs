@@ -17,7 +17,7 @@ fn the_examples_of_queries_do_what_they_say() {
 #[test]
 fn the_examples_of_the_guide_do_what_they_say() {
     let pages = [
-        ("storage", include_str!("../../../../docs/book/src/storage.md"), 11),
+        ("storage", include_str!("../../../../docs/book/src/storage.md"), 15),
         ("transactions", include_str!("../../../../docs/book/src/transactions.md"), 10),
         ("loading", include_str!("../../../../docs/book/src/loading.md"), 7),
         ("sql", include_str!("../../../../docs/book/src/sql.md"), 10),
