@@ -499,7 +499,9 @@ mod tests {
         }
         for other in [vec![], vec![1, 0, 0], vec![2, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let superblock = superblock(other);
-            assert!(!is_whole(&superblock) && check_noted(&superblock).is_err());
+            assert!(!is_whole(&superblock));
+            let error = check_noted(&superblock).unwrap_err().to_string();
+            assert!(error.contains("a program that does not look out for readers"), "{error}");
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use ambo_codec::{Type, Value as Datum};
+use ambo_codec::Type;
 use ambo_engine::{
     Error,
     catalog::{Storage, TableDefinition},
-    database::{CatalogEdit, Engine, Isolation, LoadOptions, Options, Running, Sync},
-    id::TableId,
+    database::{CatalogEdit, Engine, Isolation, Options, Running, Sync},
     io::{
         Disk, OpenMode,
         sim::{Fault, FaultKind, Op, SimDisk},
@@ -15,7 +14,7 @@ use ambo_engine::{
 };
 
 use crate::{
-    loads::columns,
+    loads::load_numbers,
     stop::Stop,
     support::{assert_sound, bytes, open, rows, small_options},
 };
@@ -41,16 +40,6 @@ fn column_table(name: &str) -> TableDefinition {
         .column("n", Type::I64)
         .primary_key(&["id"])
         .storage(Storage::Column)
-}
-
-fn load(engine: &Arc<Engine>, table: TableId, ids: std::ops::Range<i64>) {
-    let definition = engine.current().catalog.table(table).unwrap().clone();
-    let load = engine.column_load(table, LoadOptions::default()).unwrap();
-    let mut writer = load.writer();
-    let rows: Vec<_> = ids.map(|id| vec![Datum::I64(id), Datum::I64(-id)]).collect();
-    writer.push(columns(&definition, &rows)).unwrap();
-    writer.finish().unwrap();
-    load.finish().unwrap();
 }
 
 /// Keeps away: a backup with half a transaction, with a table and not its first rows, with a load that is older than a commit it lacks, or
@@ -116,7 +105,7 @@ fn a_backup_is_one_moment() {
             let mut n = 0u64;
             while stop.goes_on() {
                 engine.put(pairs, b"loads", &(n + 1).to_be_bytes()).unwrap();
-                load(engine, loaded, n as i64 * 50..(n as i64 + 1) * 50);
+                load_numbers(engine, loaded, n as i64 * 50..(n as i64 + 1) * 50);
                 n += 1;
             }
         });
@@ -200,18 +189,18 @@ fn what_is_no_place_for_a_backup() {
 fn segments_of_another_history_are_told_apart() {
     let (_disk, engine) = start(1);
     let table = engine.create_table(column_table("c")).unwrap();
-    load(&engine, table, 0..100);
+    load_numbers(&engine, table, 0..100);
     let ways = [2, 3].map(|seed| {
         let disk = SimDisk::new(seed);
         engine.restore_to(&as_disk(&disk)).unwrap();
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
-        load(&engine, table, seed as i64 * 1000..seed as i64 * 1000 + 100);
+        load_numbers(&engine, table, seed as i64 * 1000..seed as i64 * 1000 + 100);
         engine
     });
     let target = SimDisk::new(4);
     ways[0].backup_to(&as_disk(&target)).unwrap();
     let before = target.list().unwrap();
-    load(&ways[1], table, 9000..9100);
+    load_numbers(&ways[1], table, 9000..9100);
     match ways[1].backup_to(&as_disk(&target)) {
         Err(Error::Invalid(why)) => assert!(why.contains("is another one"), "{why}"),
         other => panic!("{other:?}"),
@@ -227,7 +216,7 @@ fn segments_of_another_history_are_told_apart() {
 fn numbers_of_segments_are_never_given_again() {
     let (disk, engine) = start(1);
     let table = engine.create_table(column_table("c")).unwrap();
-    load(&engine, table, 0..100);
+    load_numbers(&engine, table, 0..100);
     let target = SimDisk::new(2);
     engine.backup_to(&as_disk(&target)).unwrap();
     engine.truncate_table("c").unwrap();
@@ -235,7 +224,7 @@ fn numbers_of_segments_are_never_given_again() {
     drop(engine);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
     let table = engine.current().catalog.find("c").unwrap().0;
-    load(&engine, table, 0..100);
+    load_numbers(&engine, table, 0..100);
     let report = engine.backup_to(&as_disk(&target)).unwrap();
     assert_eq!((report.copied, report.kept, report.removed), (1, 0, 1));
     let report = engine.backup_to(&as_disk(&target)).unwrap();
@@ -257,13 +246,13 @@ fn broken_off_at_every_call() {
             let (_disk, engine) = start(after);
             let table = engine.create_table(column_table("c")).unwrap();
             let blobs = engine.create_table(TableDefinition::key_value("kv")).unwrap();
-            load(&engine, table, 0..100);
+            load_numbers(&engine, table, 0..100);
             engine.put(blobs, b"long", &bytes(1, 30_000)).unwrap();
             let target = SimDisk::new(after);
             if with_earlier {
                 engine.backup_to(&as_disk(&target)).unwrap();
             }
-            load(&engine, table, 100..200);
+            load_numbers(&engine, table, 100..200);
             engine.delete(blobs, b"long").unwrap();
             target.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: false });
             let made = engine.backup_to(&as_disk(&target));

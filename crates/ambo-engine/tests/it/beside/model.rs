@@ -13,8 +13,11 @@ use ambo_engine::{
     seal::{Key, KeySource},
 };
 
-use super::{column_table, load, pass};
-use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
+use super::{column_table, pass};
+use crate::{
+    loads::load_numbers,
+    support::{Random, assert_sound, bytes, open, rows, small_options},
+};
 
 const SEEDS: u64 = 150;
 const STEPS: usize = 70;
@@ -120,7 +123,7 @@ impl World {
     fn load(&mut self) {
         let count = 1 + self.random.below(300) as i64;
         let id = self.id("loaded");
-        load(&self.writer(), id, self.loaded..self.loaded + count);
+        load_numbers(&self.writer(), id, self.loaded..self.loaded + count);
         self.loaded += count;
         let all = rows(&self.writer().snapshot(), id).unwrap();
         let table = self.now.get_mut("loaded").unwrap();

@@ -17,8 +17,11 @@ use ambo_engine::{
     io::Env,
 };
 
-use super::{all, column_table, load};
-use crate::support::{Random, assert_sound, bytes, small_options};
+use super::{all, column_table};
+use crate::{
+    loads::load_numbers,
+    support::{Random, assert_sound, bytes, small_options},
+};
 
 const ROLE: &str = "AMBO_BESIDE_ROLE";
 const PLACE: &str = "AMBO_BESIDE_PLACE";
@@ -104,7 +107,9 @@ fn write(place: &Path) -> ! {
         tx.put(pairs, b"~", &n.to_be_bytes()).unwrap();
         tx.commit().unwrap();
         match n % 400 {
-            50 | 150 | 250 => load(engine, loaded.unwrap(), n as i64 * LOADED..(n as i64 + 1) * LOADED),
+            50 | 150 | 250 => {
+                load_numbers(engine, loaded.unwrap(), n as i64 * LOADED..(n as i64 + 1) * LOADED)
+            }
             300 => drop(engine.vacuum().unwrap()),
             350 => drop(engine.truncate_table("loaded").unwrap()),
             _ => {}

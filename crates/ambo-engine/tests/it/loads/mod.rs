@@ -6,4 +6,4 @@ mod model;
 mod rows;
 mod simple;
 
-pub use rows::columns;
+pub use rows::{columns, load_numbers};

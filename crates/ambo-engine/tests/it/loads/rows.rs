@@ -1,7 +1,14 @@
 //! Tables of all types, rows for them, and rows as columns.
 
+use std::{ops::Range, sync::Arc};
+
 use ambo_codec::{Type, Value};
-use ambo_engine::{catalog::TableDefinition, database::RowFormat, scan::ColumnBuffer};
+use ambo_engine::{
+    catalog::TableDefinition,
+    database::{Engine, LoadOptions, RowFormat},
+    id::TableId,
+    scan::ColumnBuffer,
+};
 
 use crate::support::{Random, by_column, bytes};
 
@@ -124,4 +131,15 @@ pub fn columns(definition: &TableDefinition, rows: &[Row]) -> Vec<ColumnBuffer> 
 /// The stored key and record.
 pub fn stored(format: &RowFormat, row: &Row) -> (Vec<u8>, Vec<u8>) {
     (format.encode_key(row, 0).unwrap(), format.encode_row(row).unwrap())
+}
+
+/// Loads a table of two numbers: ids, and less their values.
+pub fn load_numbers(engine: &Arc<Engine>, table: TableId, ids: Range<i64>) {
+    let definition = engine.current().catalog.table(table).unwrap().clone();
+    let load = engine.column_load(table, LoadOptions::default()).unwrap();
+    let mut writer = load.writer();
+    let rows: Vec<_> = ids.map(|id| vec![Value::I64(id), Value::I64(-id)]).collect();
+    writer.push(columns(&definition, &rows)).unwrap();
+    writer.finish().unwrap();
+    load.finish().unwrap();
 }
