@@ -320,7 +320,6 @@ impl Connection {
         params.iter_mut().for_each(make_one_nan);
         self.interrupter.set_timeout(self.session.statement_timeout);
         self.begin_statement()?;
-        let is_plain = self.is_plain();
         if let Some(fast) = self.fast(known, &params)
             && let Some(rows) = self.run_fast(fast, &params)?
         {
@@ -328,7 +327,7 @@ impl Connection {
         }
         let params: Vec<_> = params.iter().map(scalar).collect();
         if let Some(kept) = &known.kept
-            && is_plain
+            && self.is_plain()
         {
             self.interrupter.begin();
             if let Some(rows) = stack::with_enough(|| kept.run(self, &known.statement, &params))? {

@@ -74,7 +74,7 @@ fn patience(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// An answer that comes before the client has given up. It is looked at the clock first: rows that end when it is late are not put in.
+/// The answer, or a refusal when the client has given up. The clock is asked first: rows whose end comes too late are not put in.
 async fn within(patience: Option<Duration>, answer: impl Future<Output = Response>) -> Response {
     let Some(patience) = patience else { return answer.await };
     tokio::select! {

@@ -150,13 +150,11 @@ impl FastPlan {
         Ok(done)
     }
 
-    /// Gives a row the number that it was put in with.
+    /// Gives a row the number that it was put in with, if a column of it has it.
     fn number(&self, row: &mut Row, number: Option<u64>) -> Result<(), Stop> {
         let definition = self.table.definition();
-        let numbers_itself =
-            definition.primary_columns().first().is_some_and(|&key| definition.numbers_itself(key));
-        if let (Some(number), true) = (number, numbers_itself) {
-            let key = definition.primary_columns()[0];
+        let key = definition.primary_columns().first().copied().filter(|&key| definition.numbers_itself(key));
+        if let (Some(number), Some(key)) = (number, key) {
             let number = i64::try_from(number).ok().and_then(|number| self.put(key, Datum::I64(number)));
             row[key] = number.ok_or(Stop::Planner)?;
         }

@@ -51,13 +51,13 @@ impl Chosen {
         values.chain(self.case.else_expr.as_deref())
     }
 
-    /// The choice among parts. `part` makes one of a value of the side, and knows its type by that of the aggregate.
+    /// The choice among parts. `part` makes an aggregate of a value of the side, and the column that it is.
     pub(super) fn of_parts(
         self,
         side: &DFSchema,
         mut part: impl FnMut(&Expr) -> Result<(Expr, Expr)>,
-    ) -> Result<(Expr, AggregateFunction)> {
-        let Self { mut case, function } = self;
+    ) -> Result<Expr> {
+        let mut case = self.case;
         let mut kind = None;
         let values = case.when_then_expr.iter_mut().map(|(_, then)| then).chain(case.else_expr.as_mut());
         let mut constants = Vec::new();
@@ -78,7 +78,7 @@ impl Chosen {
                 false => cast(lit(0i64), kind.clone()),
             };
         }
-        Ok((Expr::Case(case), function))
+        Ok(Expr::Case(case))
     }
 }
 

@@ -106,7 +106,7 @@ impl Parts {
     pub(super) fn add_chosen(&mut self, chosen: Chosen, schema: &DFSchema) -> Result<()> {
         let function = chosen.function.clone();
         let is_sum = function.func.name() == "sum";
-        let (choice, function) = chosen.of_parts(schema, |value| {
+        let choice = chosen.of_parts(schema, |value| {
             let aggregate = match whole_number(value, schema)?.filter(|_| is_sum) {
                 Some(value) => sum(cast(value, WIDE)),
                 None => {
