@@ -69,7 +69,7 @@ fn the_shell_and_commands_read_beside_the_process_that_writes() {
     };
     assert_eq!(count(&mut other), 2);
     let error = other.script("insert into live.t values (4, 'four')").unwrap_err().to_string();
-    assert!(error.contains("beside the process that writes it"), "{error}");
+    assert!(error.contains("database \"live\" is attached read only"), "{error}");
     drop(other);
     drop(connection);
     assert_eq!(db.readers(), 0);
