@@ -7,10 +7,11 @@
 use crate::{
     Result,
     answer::{Answer, Cell},
+    pair::{Difference, Verdict, in_short},
     random::Random,
     reduce,
     run::Tally,
-    subject::{Subject, Way, is_out_of_range, is_refusal},
+    subject::{Failure, Subject, Way, is_out_of_range, is_refusal},
     wide::{Generator, Schema},
 };
 
@@ -54,22 +55,13 @@ impl Oracle {
             for _ in 0..CONDITIONS {
                 let question = question(&schema, random);
                 match self.ask(&mut subject, &question) {
-                    Ok(None) => tally.queries += 1,
-                    Ok(Some(_)) => {
-                        *tally.differences.entry(format!("{self:?}")).or_default() += 1;
-                        let found = self.smaller(way, script, &mut subject, question);
-                        tell(&format!("seed {seed}: {self:?} {way:?}\n{found}"));
+                    Verdict::Alike(_) => tally.queries += 1,
+                    Verdict::Apart(why, message) => tally.set_apart(why, &message, &question.condition),
+                    Verdict::Differs(Difference { kind, .. }) => {
+                        *tally.differences.entry(format!("{self:?} {kind}")).or_default() += 1;
+                        let found = self.smaller(way, script, &mut subject, question, &kind);
+                        tell(&format!("seed {seed}: {self:?} [{kind}] {way:?}\n{found}"));
                         break;
-                    }
-                    Err(message) if is_refusal(&message) || is_out_of_range(&message) => {
-                        tally.set_apart("refused by Ambo", &message, &question.condition);
-                    }
-                    Err(message) => {
-                        tally.set_apart(
-                            "FAILED",
-                            &message,
-                            &format!("{} where {}", question.from, question.condition),
-                        );
                     }
                 }
             }
@@ -80,12 +72,38 @@ impl Oracle {
         Ok(())
     }
 
-    /// The two answers where they differ.
-    fn ask(self, subject: &mut Subject, question: &Question) -> std::result::Result<Option<String>, String> {
+    /// Whether the two answers fit.
+    fn ask(self, subject: &mut Subject, question: &Question) -> Verdict {
+        match self.misfit(subject, question) {
+            Ok(None) => Verdict::Alike(1),
+            Ok(Some(text)) => Verdict::Differs(Difference { kind: "rows".into(), text }),
+            Err((_, slow @ Failure::Slow)) => Verdict::Apart("too slow", slow.message()),
+            Err((text, failure)) => {
+                let message = failure.message();
+                match () {
+                    () if is_refusal(&message) || is_out_of_range(&message) => {
+                        Verdict::Apart("refused by Ambo", message)
+                    }
+                    () if message.starts_with("out of memory") => Verdict::Apart("too large", message),
+                    () => Verdict::Differs(Difference {
+                        kind: format!("error: {}", in_short(&message)),
+                        text: format!("{text};\n{message}\n"),
+                    }),
+                }
+            }
+        }
+    }
+
+    /// The two answers where they differ; or the statement that failed, and why.
+    fn misfit(
+        self,
+        subject: &mut Subject,
+        question: &Question,
+    ) -> std::result::Result<Option<String>, (String, Failure)> {
         let Question { from, condition, items } = question;
         let mut run = |text: String| match subject.run(&text) {
             Ok(answer) => Ok((text, answer)),
-            Err(failure) => Err(failure.message()),
+            Err(failure) => Err((text, failure)),
         };
         match self {
             Self::NoRec => {
@@ -113,17 +131,28 @@ impl Oracle {
         }
     }
 
-    fn smaller(self, way: Way, script: Vec<String>, subject: &mut Subject, mut question: Question) -> String {
+    fn smaller(
+        self,
+        way: Way,
+        script: Vec<String>,
+        subject: &mut Subject,
+        mut question: Question,
+        kind: &str,
+    ) -> String {
+        let shows = |verdict: Verdict| match verdict {
+            Verdict::Differs(difference) if difference.kind == kind => Some(difference.text),
+            _ => None,
+        };
         let until = reduce::deadline();
         let condition = question.condition.clone();
         question.condition = reduce::simpler(&condition, until, |condition| {
             let question = Question { condition: condition.to_owned(), ..question.clone() };
-            matches!(self.ask(subject, &question), Ok(Some(_)))
+            shows(self.ask(subject, &question)).is_some()
         });
         let from = question.from.clone();
         question.from = reduce::simpler(&from, until, |from| {
             let question = Question { from: from.to_owned(), ..question.clone() };
-            matches!(self.ask(subject, &question), Ok(Some(_)))
+            shows(self.ask(subject, &question)).is_some()
         });
         let until = reduce::deadline();
         let mut text = "it did not come again".to_owned();
@@ -134,13 +163,8 @@ impl Oracle {
                     return false;
                 }
             }
-            match self.ask(&mut subject, &question) {
-                Ok(Some(shown)) => {
-                    text = shown;
-                    true
-                }
-                _ => false,
-            }
+            let shown = shows(self.ask(&mut subject, &question));
+            shown.map(|shown| text = shown).is_some()
         });
         format!("{};\n{text}", script.join(";\n"))
     }

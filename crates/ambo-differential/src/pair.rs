@@ -121,7 +121,7 @@ fn differs(kind: String, text: String) -> Verdict {
 }
 
 /// The beginning of a message, without what differs from statement to statement: names, values, numbers.
-fn in_short(message: &str) -> String {
+pub fn in_short(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let outside = line.split(['"', '\'']).step_by(2).collect::<String>();
     let begin = outside.split(['{', ':', '(']).next().unwrap_or_default();
