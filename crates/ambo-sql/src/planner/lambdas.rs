@@ -14,8 +14,28 @@ use crate::{
     walk::{Walk, WalkMut, each_expr, each_expr_mut},
 };
 
+/// Says what stands in lambdas, the inner ones first. It comes before all that looks for columns by their names, which would take
+/// parameters for columns.
+pub(super) fn say_lambdas(tree: &mut impl WalkMut) -> Result<()> {
+    let mut lambdas = 0;
+    let refused = each_expr_mut(tree, |expr| {
+        let Expr::Lambda(lambda) = expr else { return ControlFlow::Continue(()) };
+        say_fields(lambda);
+        lambdas += 1;
+        name_apart(lambda, lambdas);
+        match refuse_unnest(lambda) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    });
+    match refused {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
 /// Says that `x.name` is a field, and `[x]` a function.
-pub(super) fn say_fields(lambda: &mut LambdaFunction) {
+fn say_fields(lambda: &mut LambdaFunction) {
     let names = lambda.params.iter().map(|param| ident(&param.name)).collect();
     let _ = lambda.body.walk_mut(&mut Fields { names });
 }
@@ -90,7 +110,7 @@ pub(super) fn invoked(mut arguments: Vec<Expr>) -> Option<Expr> {
 }
 
 /// Gives parameters names that nothing else has: the planner takes a column of that name for them in places.
-pub(super) fn name_apart(lambda: &mut LambdaFunction, nth: usize) {
+fn name_apart(lambda: &mut LambdaFunction, nth: usize) {
     let mut names = HashMap::new();
     let params = match &mut lambda.params {
         OneOrManyWithParens::One(param) => std::slice::from_mut(param),
@@ -120,7 +140,7 @@ impl VisitorMut for Names {
 }
 
 /// Refuses what makes rows of a list in a lambda, which is of one element.
-pub(super) fn refuse_unnest(lambda: &LambdaFunction) -> Result<()> {
+fn refuse_unnest(lambda: &LambdaFunction) -> Result<()> {
     struct Unnest;
     impl Visitor for Unnest {
         type Break = Expr;

@@ -22,7 +22,7 @@ use super::{
     functions::{meaning, power},
     given_orders::say_given,
     json::json,
-    lambdas::{name_apart, refuse_unnest, say_fields},
+    lambdas::say_lambdas,
     limits,
     mentions::tell_apart_mentions,
     named_windows,
@@ -102,8 +102,8 @@ pub(super) fn as_meant(
     is_scalar: &IsScalar<'_>,
     ask: &Ask<'_>,
 ) -> Result<()> {
-    let mut rewriting =
-        Rewriting { known, schema_of, is_scalar, ask, scopes: Vec::new(), lambdas: 0, error: None };
+    say_lambdas(tree)?;
+    let mut rewriting = Rewriting { known, schema_of, is_scalar, ask, scopes: Vec::new(), error: None };
     let _ = tree.walk_mut(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)?;
     say_rows(tree);
@@ -117,8 +117,6 @@ struct Rewriting<'a> {
     ask: &'a Ask<'a>,
     /// The queries around, from the outermost on.
     scopes: Vec<Scope>,
-    /// How many lambdas were visited.
-    lambdas: usize,
     error: Option<Error>,
 }
 
@@ -278,15 +276,6 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Lambda(lambda) = expr {
-            say_fields(lambda);
-            self.lambdas += 1;
-            name_apart(lambda, self.lambdas);
-            return match refuse_unnest(lambda) {
-                Err(error) => self.stop(error),
-                Ok(()) => ControlFlow::Continue(()),
-            };
-        }
         if let Expr::Function(ast::Function { over: Some(ast::WindowType::WindowSpec(spec)), .. }) = expr
             && let Some(frame) = &mut spec.window_frame
             && let Err(error) = say_bounds(frame, self.visible(None).as_ref(), self.ask)
