@@ -158,6 +158,7 @@ pub fn is_out_of_range(message: &str) -> bool {
         "ut of Range",
         "does not fit",
         "too large",
+        "beyond the range",
         "onversion Error",
         "ould not cast",
     ]
