@@ -173,11 +173,33 @@ fn division(expr: &Expr, (left, right): (&Expr, &Expr), schema: &DFSchema) -> Fa
     // What a double divided by zero is, is said elsewhere.
     let Some(divisor) = divisor.filter(|divisor| !is_zero(divisor)) else { return Failing::Value };
     let by_minus_one = ScalarValue::new_negative_one(&divisor.data_type()).is_ok_and(|one| one == divisor);
-    match type_of(left, schema) {
+    match (type_of(left, schema), type_of(expr, schema)) {
         _ if is_double => Failing::Never,
-        Some(ty) if ty.is_integer() && !by_minus_one => Failing::Never,
+        (Some(ty), Some(to)) if to.is_decimal() && !is_fraction(&divisor) && is_as_wide(&ty, &to) => {
+            Failing::Never
+        }
+        (Some(ty), Some(to)) if ty.is_integer() && to.is_integer() && !by_minus_one => Failing::Never,
         _ => Failing::Overflow,
     }
+}
+
+/// Whether a number lies between minus one and one.
+fn is_fraction(value: &ScalarValue) -> bool {
+    match value {
+        ScalarValue::Decimal128(Some(value), _, scale) => {
+            let one = u32::try_from(*scale).ok().and_then(|scale| 10_u128.checked_pow(scale));
+            one.is_none_or(|one| value.unsigned_abs() < one)
+        }
+        value => !value.data_type().is_integer(),
+    }
+}
+
+/// Whether a decimal has all digits of a number, in front of the point and behind it: of one that is divided by more than one, too.
+fn is_as_wide(from: &DataType, to: &DataType) -> bool {
+    let (Some((digits, scale)), Some((to_digits, to_scale))) = (digits(from), digits(to)) else {
+        return false;
+    };
+    to_scale >= scale && to_digits - to_scale >= digits - scale
 }
 
 fn is_zero(value: &ScalarValue) -> bool {
