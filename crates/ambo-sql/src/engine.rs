@@ -24,6 +24,7 @@ use crate::{
     databases::Attached,
     foreign_keys,
     functions::{BitOperators, add_functions},
+    joins::ByCodes,
     numbers::{WholeQuotients, WideBits},
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues, Truths},
@@ -232,6 +233,7 @@ impl Host {
             options.optimizer.hash_join_single_partition_threshold = 0;
             options.optimizer.hash_join_single_partition_threshold_rows = 0;
         }
+        let by_codes = if self.options.divides_finely { ByCodes::Always } else { ByCodes::WhereWorth };
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
@@ -248,7 +250,7 @@ impl Host {
             .with_window_functions(window_functions())
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
-            .with_query_planner(Arc::new(QueryPlanner))
+            .with_query_planner(Arc::new(QueryPlanner { by_codes }))
             .with_physical_optimizer_rules(physical_rules())
             .build();
         add_functions(&mut state)?;

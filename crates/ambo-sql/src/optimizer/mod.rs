@@ -70,7 +70,12 @@ mod zoned_literals;
 use std::sync::Arc;
 
 use datafusion::{
-    optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule},
+    common::Result,
+    logical_expr::LogicalPlan,
+    optimizer::{
+        Analyzer, AnalyzerRule, Optimizer, OptimizerContext, OptimizerRule,
+        optimize_projections::OptimizeProjections,
+    },
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
 };
 
@@ -81,6 +86,7 @@ use crate::{
     planner::Enums,
     table::AggregateInStorage,
     times::rules::Times,
+    window::NumberedRows,
 };
 
 pub(crate) use asof::ASOF_CONDITION;
@@ -244,6 +250,12 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
     rules
 }
 
+/// The plan without columns that nobody reads.
+fn without_unread(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let rule = WithoutKeys(Arc::new(OptimizeProjections::new()));
+    Ok(rule.rewrite(plan, &OptimizerContext::new())?.data)
+}
+
 /// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours around them.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     let mut rules: Vec<PhysicalRule> =
@@ -269,6 +281,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         }
     }
     rules.push(Arc::new(WindowOrder));
+    rules.push(Arc::new(NumberedRows));
     rules.push(Arc::new(NestedTops));
     rules.push(Arc::new(ReadAgain));
     rules.push(Arc::new(UnaskedPartitions));

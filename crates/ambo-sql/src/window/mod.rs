@@ -2,6 +2,7 @@
 
 mod framed;
 mod nth;
+mod numbered;
 mod numbering;
 mod shift;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use datafusion::{execution::SessionStateDefaults, logical_expr::WindowUDF};
 
 pub(crate) use framed::{Exclude, framed};
+pub(crate) use numbered::NumberedRows;
 
 /// The planner's window functions, ours in their places.
 pub(crate) fn window_functions() -> Vec<Arc<WindowUDF>> {

@@ -25,6 +25,11 @@ pub(super) fn signed(function: Arc<WindowUDF>) -> WindowUDF {
     WindowUDF::new_from_impl(Signed(function))
 }
 
+/// Whether it is one of these.
+pub(super) fn is_signed(function: &WindowUDF) -> bool {
+    function.inner().is::<Signed>()
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Signed(Arc<WindowUDF>);
 

@@ -1,4 +1,4 @@
-//! The operator of shared rows for the node of shared rows.
+//! The last steps before a plan becomes one of operators, and the operators of nodes of ours.
 
 use std::sync::Arc;
 
@@ -13,11 +13,16 @@ use datafusion::{
 };
 
 use super::{Once, common, exec::OnceExec};
-use crate::optimizer::lazily;
+use crate::{
+    joins::{ByCodes, CodesPlanner},
+    optimizer::{lazily, without_unread},
+};
 
-/// The planner's, which knows that node, too, and evaluates nothing that is guarded.
+/// The planner's, which knows nodes of ours, too, and evaluates nothing that is guarded.
 #[derive(Debug)]
-pub(crate) struct QueryPlanner;
+pub(crate) struct QueryPlanner {
+    pub(crate) by_codes: ByCodes,
+}
 
 #[async_trait]
 impl context::QueryPlanner for QueryPlanner {
@@ -26,8 +31,14 @@ impl context::QueryPlanner for QueryPlanner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OncePlanner)]);
-        planner.create_physical_plan(&common::computed_once(lazily(plan)?)?, session).await
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(OncePlanner),
+            Arc::new(CodesPlanner),
+        ]);
+        // Behind what looks for equal parts: numbers are those of one place.
+        let plan = self.by_codes.coded(common::computed_once(lazily(plan)?)?)?;
+        let plan = if plan.transformed { without_unread(plan.data)? } else { plan.data };
+        planner.create_physical_plan(&plan, session).await
     }
 }
 
