@@ -11,7 +11,7 @@ use crate::{
     random::Random,
     reduce,
     run::Tally,
-    subject::{Failure, Subject, Way, is_out_of_range, is_refusal},
+    subject::{Failure, Subject, Way, is_out_of_range, is_refusal, is_too_large},
     wide::{Generator, Schema},
 };
 
@@ -84,7 +84,7 @@ impl Oracle {
                     () if is_refusal(&message) || is_out_of_range(&message) => {
                         Verdict::Apart("refused by Ambo", message)
                     }
-                    () if message.starts_with("out of memory") => Verdict::Apart("too large", message),
+                    () if is_too_large(&message) => Verdict::Apart("too large", message),
                     () => Verdict::Differs(Difference {
                         kind: format!("error: {}", in_short(&message)),
                         text: format!("{text};\n{message}\n"),

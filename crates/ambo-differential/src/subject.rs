@@ -150,6 +150,11 @@ pub fn is_refusal(message: &str) -> bool {
     .any(|words| message.contains(words))
 }
 
+/// Whether a statement asked for more memory than it may have: some make rows of all rows of several tables.
+pub fn is_too_large(message: &str) -> bool {
+    message.starts_with("out of memory")
+}
+
 /// Whether a value did not fit its type: the two compute in other types, and say so at other times.
 pub fn is_out_of_range(message: &str) -> bool {
     [
