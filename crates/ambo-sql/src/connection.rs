@@ -429,10 +429,12 @@ impl Connection {
     /// Runs a statement. The rows are to keep the engine, whose threads compute them.
     fn run_statement(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
         self.interrupter.begin();
-        stack::with_enough(|| {
+        let is_flat = statement.is_transaction();
+        let act = || {
             self.look_for_sources(&statement)?;
             self.run_at_home(statement, params)
-        })
+        };
+        if is_flat { act() } else { stack::with_enough(act) }
     }
 
     /// Runs a statement in the database that it is about.

@@ -99,6 +99,7 @@ pub use progress::Progress;
 pub use rights::{Access, Files, Keeper, Level, Role};
 pub use rows::{Batches, Row, Rows};
 pub use sources::{OpenReader, Reader, Source};
+pub use stack::OF_THREADS as THREAD_STACK_BYTES;
 pub use statement::stored_literal;
 pub use value::{batch_of, rows_of};
 pub use wait::Interrupter;

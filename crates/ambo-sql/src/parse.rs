@@ -147,6 +147,22 @@ pub(crate) enum Statement {
     Role(RoleStatement),
 }
 
+impl Statement {
+    /// Whether it begins, ends or divides a transaction.
+    pub(crate) fn is_transaction(&self) -> bool {
+        use ast::Statement as S;
+        let Self::Sql(tree) = self else { return false };
+        matches!(
+            **tree,
+            S::StartTransaction { .. }
+                | S::Commit { .. }
+                | S::Rollback { .. }
+                | S::Savepoint { .. }
+                | S::ReleaseSavepoint { .. }
+        )
+    }
+}
+
 /// What can be done for the whole database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Maintenance {

@@ -16,8 +16,9 @@ const A_DROP: usize = 512;
 /// Texts of so many bytes are never deep.
 const SHORT: usize = 256;
 
-/// Bytes of threads that work on plans; they take memory as they are used.
-pub(crate) const OF_THREADS: usize = 2 * NEEDED;
+/// Bytes of stack for threads that run statements: with so many they need no other, which costs more than a short statement. They take
+/// memory as they are used.
+pub const OF_THREADS: usize = 2 * NEEDED;
 
 /// Does something where the stack is large enough for plans.
 pub(crate) fn with_enough<R>(act: impl FnOnce() -> R) -> R {

@@ -145,8 +145,12 @@ pub(crate) fn serve(
     protocol: Protocol,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking()?;
-    let runtime: Runtime =
-        Builder::new_multi_thread().worker_threads(THREADS).thread_name("ambo-http").enable_all().build()?;
+    let runtime: Runtime = Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("ambo-http")
+        .thread_stack_size(ambo_sql::THREAD_STACK_BYTES)
+        .enable_all()
+        .build()?;
     let serve = move || {
         runtime.block_on(async {
             // It is not blocking, and the runtime's: nothing else is asked of it.

@@ -59,8 +59,6 @@ use std::{
 
 use crate::server::Shared;
 
-/// Stacks of sessions. What needs more of them takes it elsewhere (`ambo_sql`'s `stack`).
-const STACK: usize = 2 << 20;
 /// Clients that may be coming in, beside sessions.
 const COMING_MAX: usize = 64;
 /// How long it is until another client is accepted where that failed, such as for want of files.
@@ -100,7 +98,8 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
             continue;
         }
         let (shared, counted) = (shared.clone(), Counted(clients.clone()));
-        let thread = std::thread::Builder::new().name("ambo-session".to_owned()).stack_size(STACK);
+        let thread = std::thread::Builder::new().name("ambo-session".to_owned());
+        let thread = thread.stack_size(ambo_sql::THREAD_STACK_BYTES);
         let started = thread.spawn(move || {
             let _counted = counted;
             startup::serve(&shared, socket, peer);

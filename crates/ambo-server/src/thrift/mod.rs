@@ -46,7 +46,8 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
                     let _ended = talk(&shared, stream, peer);
                     clients.fetch_sub(1, Ordering::Relaxed);
                 };
-                if std::thread::Builder::new().name("ambo-thrift".to_owned()).spawn(client).is_err() {
+                let thread = std::thread::Builder::new().name("ambo-thrift".to_owned());
+                if thread.stack_size(ambo_sql::THREAD_STACK_BYTES).spawn(client).is_err() {
                     left.fetch_sub(1, Ordering::Relaxed);
                 }
             }
