@@ -8,7 +8,8 @@ use std::{
     },
 };
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch, cast::AsArray};
+use arrow_schema::DataType;
 
 use crate::{Error, Load, LoadOptions, LoadWriter, Loaded, Result, Table};
 
@@ -106,6 +107,20 @@ fn store(
     writer.finish()
 }
 
+/// Bytes of the rows of an array itself. Its buffers may hold those of many others: batches are often parts of one, or of one message.
+fn bytes_of(array: &dyn Array) -> usize {
+    match array.data_type() {
+        DataType::Dictionary(..) => bytes_of(array.as_any_dictionary().keys()),
+        DataType::Utf8View => {
+            size_of::<u128>() * array.len() + array.as_string_view().total_buffer_bytes_used()
+        }
+        DataType::BinaryView => {
+            size_of::<u128>() * array.len() + array.as_binary_view().total_buffer_bytes_used()
+        }
+        _ => array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size()),
+    }
+}
+
 struct Reader<I> {
     batches: I,
     /// Rows so far.
@@ -124,11 +139,67 @@ impl<I: Iterator<Item = Result<RecordBatch, E>>, E: Display> Reader<I> {
                 Error::Invalid(format!("reading the batch behind row {}: {error}", self.rows))
             })?;
             rows += batch.num_rows();
-            bytes += batch.get_array_memory_size();
+            bytes += batch.columns().iter().map(|column| bytes_of(column)).sum::<usize>();
             let first = self.rows + 1;
             self.rows += batch.num_rows() as u64;
             batches.push((first, batch));
         }
         Ok((batches, writer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        ArrayRef, DictionaryArray, Int64Array, StringArray, StringViewArray, types::Int32Type,
+    };
+
+    use super::*;
+    use crate::{Database, Storage, TableDefinition, Type};
+
+    // Keeps away: a part of a large batch that counts as all of it.
+    #[test]
+    fn parts_count_their_own_bytes() {
+        let long = "more than the twelve bytes of a view";
+        let texts: Vec<_> = (0..1000).map(|n| format!("{long} {n:04}")).collect();
+        let arrays: [(ArrayRef, std::ops::Range<usize>); 4] = [
+            (Arc::new(Int64Array::from_iter_values(0..1000)), 80..90),
+            (Arc::new(StringArray::from_iter_values(&texts)), 450..460),
+            (Arc::new(StringViewArray::from_iter_values(&texts)), 560..580),
+            (
+                Arc::new(
+                    texts.iter().map(|text| Some(text.as_str())).collect::<DictionaryArray<Int32Type>>(),
+                ),
+                40..50,
+            ),
+        ];
+        for (array, expected) in arrays {
+            let part = array.slice(500, 10);
+            let bytes = bytes_of(&part);
+            assert!(expected.contains(&bytes), "{}: {bytes} bytes", array.data_type());
+            assert!(bytes_of(&array) > 50 * bytes, "{}", array.data_type());
+        }
+    }
+
+    // Keeps away: a segment for each part of a large batch.
+    #[test]
+    fn parts_of_one_batch_become_one_segment() {
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100_000));
+        let whole = RecordBatch::try_from_iter([("id", ids)]).unwrap();
+        let parts: Vec<_> = (0..100_000).step_by(1000).map(|at| whole.slice(at, 1000)).collect();
+        let db = Database::in_memory().unwrap();
+        let table = TableDefinition::new("t").column("id", Type::I64).primary_key(&["id"]);
+        let table = db.create_table(table.storage(Storage::Column)).unwrap();
+        let options = LoadOptions { memory_bytes: 4 << 20, threads: 1, ..LoadOptions::default() };
+        let load = table.load(options).unwrap();
+        let mut reader =
+            Reader { batches: parts.into_iter().map(Ok::<_, Error>), rows: 0, turn_bytes: 1 << 20 };
+        let (batches, writer) = reader.take(&load).unwrap();
+        assert_eq!(batches.len(), 100);
+        store(batches, writer, LoadWriter::push_batch_numbered).unwrap();
+        assert_eq!(load.finish().unwrap().rows, 100_000);
+        assert!(db.check().unwrap().is_sound());
     }
 }
