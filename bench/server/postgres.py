@@ -1,7 +1,7 @@
 """Ambo's server beside PostgreSQL, by PostgreSQL's own clients: `postgres.py --ambo target/release/ambo [--scale 10] [--seconds 10]`.
 
-Both are started here, on loopback, over new databases on the same disk, as they come (both sync the log at each commit); pgbench and psql ask
-them in turns. A table is printed: the median rate of each over RUNS rounds, and Ambo's as a multiple of PostgreSQL's. Nothing of it stays.
+Both are started here, on loopback, over new databases on the same disk, as they come (both sync the log at each commit); pgbench, psql and
+(where it is installed) sysbench ask them in turns. A table is printed: the median rate of each over RUNS rounds, and Ambo's as a multiple of PostgreSQL's. Nothing of it stays.
 """
 
 import argparse
@@ -109,6 +109,21 @@ def transactions(peer, arguments, seconds):
     return next(float(line.split()[2]) for line in said.splitlines() if line.startswith("tps ="))
 
 
+SYSBENCH = ["--db-driver=pgsql", "--tables=4", "--table-size=100000", "--threads=8"]
+
+
+def sysbench(peer, seconds, step):
+    env = peer.env
+    place = [f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}", f"--pgsql-user={env['PGUSER']}", f"--pgsql-db={env['PGDATABASE']}"]
+    return peer.ask("sysbench", "oltp_read_write", *SYSBENCH, *place, f"--time={seconds}", step)
+
+
+def oltp(peer, seconds):
+    said = sysbench(peer, seconds, "run")
+    line = next(line for line in said.splitlines() if line.strip().startswith("transactions:"))
+    return float(line.split("(")[1].split()[0])
+
+
 def timed(peer, command, **more):
     """Seconds, and the bytes of memory that the server took meanwhile at most."""
     before, most, is_over = peer.memory(), 0, threading.Event()
@@ -177,6 +192,11 @@ def report(peers, options, place):
     for name, arguments in PGBENCH:
         rounds = [[transactions(peer, arguments, options.seconds) for peer in peers] for _ in range(options.runs)]
         line(f"{name}, per second", zip(*rounds))
+    if shutil.which("sysbench"):
+        for peer in peers:
+            sysbench(peer, 0, "prepare")
+        rounds = [[oltp(peer, options.seconds) for peer in peers] for _ in range(options.runs)]
+        line("sysbench oltp_read_write, 8 clients, per second", zip(*rounds))
     file = os.path.join(place, "rows.tsv")
     with open(file, "w") as text:
         for row in range(options.rows):
