@@ -13,7 +13,7 @@ use axum::{
 use futures::FutureExt;
 use tonic::Status;
 
-use super::{Flight, status};
+use super::{Flight, served::Served, status};
 use crate::http::{App, guard};
 
 /// Where gRPC finds it.
@@ -36,7 +36,7 @@ const METHODS: [&str; 10] = [
 /// What clients are answered by.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let most = app.shared.options.limits.message_bytes;
-    let service = FlightServiceServer::new(Flight { app: app.clone() })
+    let service = FlightServiceServer::new(Served(Flight { app: app.clone() }))
         .max_decoding_message_size(most)
         .max_encoding_message_size(usize::MAX);
     Router::new()

@@ -12,6 +12,7 @@ pub(crate) mod fuzz;
 mod info;
 mod ingest;
 mod metadata;
+mod served;
 mod service;
 mod state;
 

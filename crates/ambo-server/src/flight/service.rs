@@ -457,7 +457,7 @@ impl Flight {
     }
 
     /// Ends what was said of.
-    fn cancel(&self, info: &FlightInfo, role: &str) -> bool {
+    pub(super) fn cancel(&self, info: &FlightInfo, role: &str) -> bool {
         handles(info).any(|handle| self.app.statements.cancel(&handle, role))
     }
 }

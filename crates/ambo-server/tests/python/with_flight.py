@@ -36,6 +36,20 @@ def tickets(client):
     fails(lambda: list(client.client.list_flights()), "mplemented")
 
 
+def schemas(client):
+    def of(name, *parts):
+        descriptor = pyarrow.flight.FlightDescriptor.for_command(command(name, *parts))
+        return client.client.get_schema(descriptor, client.options).schema
+
+    query = (1, "select id, 'x' as name from t")
+    assert of("CommandStatementQuery", query).names == ["id", "name"]
+    assert of("CommandGetTableTypes").names == ["table_type"]
+    fails(lambda: of("CommandStatementQuery", (1, "select missing from t")), "missing")
+    # Nothing is kept for a ticket that nobody has: there may be 1,000 of them.
+    for _ in range(1001):
+        of("CommandStatementQuery", query)
+
+
 def savepoints(client):
     transaction = client.begin()
     client.ask("insert into t values (10)", transaction)
@@ -203,6 +217,6 @@ def metrics():
 
 sys.argv[1] = f"grpc://{sys.argv[1]}"
 one = Client(sys.argv[1])
-for part in (tickets, savepoints, busy, cancels, broken, ingested, types, empty, limits):
+for part in (tickets, schemas, savepoints, busy, cancels, broken, ingested, types, empty, limits):
     part(one)
 metrics()
