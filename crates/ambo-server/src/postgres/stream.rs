@@ -13,9 +13,12 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// See the module.
 pub(super) struct Stream {
     io: Io,
+    /// Room for what comes, all of it initialised once.
     input: Vec<u8>,
     /// How much of the input was taken.
     start: usize,
+    /// Where what has come ends.
+    end: usize,
     /// What is to be written.
     pub out: Vec<u8>,
     timeout: Option<Duration>,
@@ -60,7 +63,7 @@ impl From<io::Error> for Ended {
 
 impl Stream {
     pub fn new(socket: TcpStream) -> Self {
-        Self { io: Io::Plain(socket), input: Vec::new(), start: 0, out: Vec::new(), timeout: None }
+        Self { io: Io::Plain(socket), input: Vec::new(), start: 0, end: 0, out: Vec::new(), timeout: None }
     }
 
     fn socket(&self) -> Option<&TcpStream> {
@@ -104,12 +107,12 @@ impl Stream {
 
     /// How many bytes have come and were not taken.
     pub fn buffered(&self) -> usize {
-        self.input.len() - self.start
+        self.end - self.start
     }
 
     /// The letter of the next message, if all of it has come.
     pub fn next_tag(&self) -> Option<u8> {
-        let input = &self.input[self.start..];
+        let input = &self.input[self.start..self.end];
         let (tag, rest) = input.split_first()?;
         let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?);
         (rest.len() >= length as usize).then_some(*tag)
@@ -120,16 +123,15 @@ impl Stream {
         while self.buffered() < count {
             self.flush()?;
             if self.start > 0 {
-                self.input.drain(..self.start);
-                self.start = 0;
+                self.input.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
             }
-            let len = self.input.len();
-            self.input.resize(len + READ, 0);
-            let read = self.read_some(len);
-            self.input.truncate(len + *read.as_ref().unwrap_or(&0));
-            match read {
+            if self.input.len() < self.end + READ {
+                self.input.resize(self.end + READ, 0);
+            }
+            match self.read_some() {
                 Ok(0) => return Err(Ended::Closed),
-                Ok(_) => {}
+                Ok(count) => self.end += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
@@ -137,10 +139,11 @@ impl Stream {
         Ok(())
     }
 
-    fn read_some(&mut self, at: usize) -> io::Result<usize> {
+    fn read_some(&mut self) -> io::Result<usize> {
+        let room = &mut self.input[self.end..];
         match &mut self.io {
-            Io::Plain(socket) => socket.read(&mut self.input[at..]),
-            Io::Tls(stream) => stream.read(&mut self.input[at..]),
+            Io::Plain(socket) => socket.read(room),
+            Io::Tls(stream) => stream.read(room),
             Io::Gone => Ok(0),
         }
     }
