@@ -97,7 +97,7 @@ pub use pg_catalog::{PG_TYPE, PostgresColumn, PostgresSession, Wishes};
 pub use prepared::PreparedStatement;
 pub use progress::Progress;
 pub use rights::{Access, Files, Keeper, Level, Role};
-pub use rows::{Batches, Row, Rows};
+pub use rows::{Batches, ENUM_LABELS, Row, Rows};
 pub use sources::{OpenReader, Reader, Source};
 pub use stack::OF_THREADS as THREAD_STACK_BYTES;
 pub use statement::stored_literal;

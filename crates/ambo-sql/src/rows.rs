@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, marker::PhantomData, ops::Index, sync::Arc};
 
-use ambo::Datum;
+use ambo::{Datum, arrow::enum_of};
 use arrow::{
     array::{RecordBatch, RecordBatchOptions},
     datatypes::{Field, FieldRef, Schema, SchemaRef},
@@ -192,12 +192,26 @@ fn has_types_of(batch: &RecordBatch, schema: &SchemaRef) -> bool {
     pairs.all(|(own, said)| own.data_type().equals_datatype(said.data_type()))
 }
 
+/// What fields of rows have in their metadata whose values are of an enum: its labels in their order, with U+0001 between them.
+pub const ENUM_LABELS: &str = "ambo.labels";
+
+/// Labels as [`ENUM_LABELS`] has them.
+pub(crate) fn joined<'l>(labels: impl Iterator<Item = &'l str>) -> String {
+    labels.collect::<Vec<_>>().join("\u{1}")
+}
+
 /// The schema with texts in the place of enums, which others do not know.
 pub(crate) fn plain_schema(schema: SchemaRef) -> SchemaRef {
     if !schema.fields().iter().any(|field| has_own(field.data_type())) {
         return schema;
     }
-    let of = |field: &FieldRef| Field::clone(field).with_data_type(plain_type(field.data_type()));
+    let of = |field: &FieldRef| {
+        let mut plain = Field::clone(field).with_data_type(plain_type(field.data_type()));
+        if let Some(labels) = enum_of(field.data_type()) {
+            plain.metadata_mut().insert(ENUM_LABELS.to_owned(), joined(labels));
+        }
+        plain
+    };
     let fields: Vec<_> = schema.fields().iter().map(of).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

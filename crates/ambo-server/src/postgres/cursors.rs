@@ -43,7 +43,7 @@ impl Client {
         self.tell_engine();
         let rows = self.session.run(&mut prepared, Vec::new());
         let rows = rows.map_err(|error| Failure::of(&error, &cursor.query, 0))?;
-        let running = self.running(rows, &prepared, &[], None);
+        let running = self.running(rows, &prepared, &[], None)?;
         let declared = Declared { running, holds: cursor.holds, is_held: self.block == Block::Idle };
         self.cursors.insert(cursor.name.clone(), declared);
         if self.block == Block::Idle {

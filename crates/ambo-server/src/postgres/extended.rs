@@ -13,7 +13,6 @@ use super::{
     parameter::decode,
     run::{Run, Running, aborted},
     stream::Stream,
-    told::named,
     types::{oid, type_of},
     words::split,
 };
@@ -349,8 +348,9 @@ impl Client {
             .prepare(&hinted(text, given))
             .and_then(|hinted| self.session.connection.describe(&hinted));
         // Where a type cannot be said, what is known without it is right.
-        let hinted = hinted.map(|described| described.schema.map(|schema| named(schema, Some(prepared))));
-        Ok(hinted.map_or(rows, |schema| schema.filter(|schema| !schema.fields().is_empty())))
+        let Ok(hinted) = hinted else { return Ok(rows) };
+        let schema = hinted.schema.map(|schema| self.named(schema, Some(prepared))).transpose()?;
+        Ok(schema.filter(|schema| !schema.fields().is_empty()))
     }
 
     /// The rows of a statement; `None` if it has none. What tells them only when it runs, and changes nothing, is run.
@@ -386,7 +386,7 @@ impl Client {
                 Some(rows.schema().clone())
             }
         };
-        let schema = schema.map(|schema| named(schema, Some(prepared)));
+        let schema = schema.map(|schema| self.named(schema, Some(prepared))).transpose()?;
         Ok(schema.filter(|schema| !schema.fields().is_empty()))
     }
 }

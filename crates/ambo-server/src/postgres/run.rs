@@ -15,7 +15,6 @@ use super::{
     message::{Format, write, write_text},
     settings,
     stream::Stream,
-    told::named,
 };
 
 /// A statement to be run.
@@ -256,7 +255,7 @@ impl Client {
         self.tell_engine();
         let rows = self.session.run(prepared, run.params);
         let rows = rows.map_err(|error| Failure::of(&error, run.text, run.begin))?;
-        Ok(self.running(rows, prepared, run.formats, run.promised))
+        self.running(rows, prepared, run.formats, run.promised)
     }
 
     /// Rows of the engine, in the types that the client was told.
@@ -266,9 +265,9 @@ impl Client {
         prepared: &PreparedStatement,
         formats: &[Format],
         promised: Option<SchemaRef>,
-    ) -> Running {
+    ) -> Result<Running, Failure> {
         let (tag, affected) = (rows.tag(), rows.affected());
-        let shape = self.shape(named(rows.schema().clone(), Some(prepared)), formats);
+        let shape = self.shape(self.named(rows.schema().clone(), Some(prepared))?, formats);
         let is_other = |promised: &SchemaRef| {
             let told = Shape::new(promised.clone(), formats, String::new());
             told.types.len() == shape.types.len()
@@ -284,7 +283,7 @@ impl Client {
                 None => (shape, batches(rows.batches())),
             },
         };
-        Running { shape, source, tag, affected, sent: 0 }
+        Ok(Running { shape, source, tag, affected, sent: 0 })
     }
 
     /// A statement of ours for the engine.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_sql::{PG_TYPE, PostgresSession, PreparedStatement};
+use ambo_sql::{ENUM_LABELS, PG_TYPE, PostgresSession, PreparedStatement};
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::{client::Client, failure::Failure, settings, stream::Stream};
@@ -40,8 +40,37 @@ impl Client {
     }
 }
 
-/// Rows as PostgreSQL has them: under its names.
-pub(super) fn named(schema: SchemaRef, prepared: Option<&PreparedStatement>) -> SchemaRef {
+impl Client {
+    /// Rows as PostgreSQL has them: under its names, and of the enums that users have created.
+    ///
+    /// # Errors
+    /// A type that cannot be read.
+    pub fn named(
+        &self,
+        schema: SchemaRef,
+        prepared: Option<&PreparedStatement>,
+    ) -> Result<SchemaRef, Failure> {
+        let schema = named(schema, prepared);
+        if !schema.fields().iter().any(|field| field.metadata().contains_key(ENUM_LABELS)) {
+            return Ok(schema);
+        }
+        let field = |field: &Arc<Field>| {
+            let Some(labels) = field.metadata().get(ENUM_LABELS) else { return Ok(field.clone()) };
+            let number = self.session.connection.postgres_enum(labels);
+            let Some(number) = number.map_err(|error| Failure::of(&error, "", 0))? else {
+                return Ok(field.clone());
+            };
+            let mut told = field.as_ref().clone();
+            told.metadata_mut().insert(PG_TYPE.to_owned(), number.to_string());
+            Ok(Arc::new(told))
+        };
+        let fields: Vec<_> = schema.fields().iter().map(field).collect::<Result<_, Failure>>()?;
+        Ok(Arc::new(Schema::new(fields)))
+    }
+}
+
+/// Rows under PostgreSQL's names.
+fn named(schema: SchemaRef, prepared: Option<&PreparedStatement>) -> SchemaRef {
     let Some((before, behind)) = prepared.and_then(PreparedStatement::postgres_columns) else {
         return schema;
     };

@@ -89,6 +89,7 @@ pub(super) fn type_of_field(field: &Field) -> PgType {
             OID | 28 => 4,
             NAME => 64,
             18 => 1,
+            _ if field.metadata().contains_key(ambo_sql::ENUM_LABELS) => 4,
             _ => -1,
         };
         return PgType { oid, length, modifier: -1 };

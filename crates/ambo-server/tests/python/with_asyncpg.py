@@ -41,6 +41,14 @@ async def main():
     assert await connection.fetchval("select array[1, 2, 3]") == [1, 2, 3]
     assert await connection.fetchval("select 'pg_class'::regclass::oid") == 1259
     assert [row["oid"] for row in await connection.fetch("select oid from pg_type where typname = $1", "int4")] == [23]
+    # Enums that users have created are types of their own.
+    await connection.execute("create type mood as enum ('sad', 'ok')")
+    await connection.execute("create table felt (id int primary key, v mood)")
+    await connection.execute("insert into felt values (1, $1)", "ok")
+    felt = await connection.prepare("select v from felt")
+    [attribute] = felt.get_attributes()
+    assert attribute.type.name == "mood", attribute
+    assert await felt.fetchval() == "ok"
     # Lists are parameters of their own types, beside columns and casts.
     await connection.execute("create table lists (id int primary key, tags text[])")
     await connection.execute("insert into lists values ($1, $2)", 1, ["x", "y"])

@@ -2,10 +2,12 @@
 
 import datetime
 import decimal
+import enum
 import sys
 import uuid
 
 import psycopg
+from psycopg.types.enum import EnumInfo, register_enum
 
 URL = sys.argv[1]
 
@@ -40,6 +42,32 @@ def types(connection):
             got = cursor.execute("select v from v order by id").fetchall()
             assert got == [(value,), (None,)], (ty, binary, got)
         connection.execute("drop table v")
+
+
+class Mood(enum.Enum):
+    sad = "sad"
+    ok = "ok"
+
+
+def enums(connection):
+    """Enums that users have created are types of their own."""
+    connection.execute("create type mood as enum ('sad', 'ok')")
+    connection.execute("create table felt (id int primary key, v mood)")
+    info = EnumInfo.fetch(connection, "mood")
+    assert list(info.labels) == ["sad", "ok"], info
+    register_enum(info, connection, Mood)
+    for nth, binary in enumerate((False, True)):
+        mark = "%b" if binary else "%t"
+        connection.execute(f"insert into felt values (%s, {mark})", [nth, Mood.ok])
+        for query in ("select v from felt where id = %s", "select max(v) from felt where id = %s"):
+            cursor = connection.cursor(binary=binary).execute(query, [nth])
+            assert cursor.description[0].type_code == info.oid, (query, cursor.description)
+            assert cursor.fetchone() == (Mood.ok,), query
+    # Which of two with the same labels it is, labels do not say.
+    connection.execute("create type temper as enum ('sad', 'ok')")
+    assert connection.execute("select v::text from felt where id = 0").fetchone() == ("ok",)
+    assert connection.execute("select v from felt where id = 0").fetchone() == ("ok",)
+    connection.execute("drop table felt; drop type temper; drop type mood")
 
 
 def transactions(connection):
@@ -126,6 +154,8 @@ def cursors(connection):
 def main():
     with psycopg.connect(URL) as connection:
         types(connection)
+        enums(connection)
+        connection.commit()
         transactions(connection)
         pipelines(connection)
         copies(connection)

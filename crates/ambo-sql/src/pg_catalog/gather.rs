@@ -10,7 +10,7 @@ use std::{
 
 use ambo::{Index, IndexKind, ObjectKind, Table, TableDefinition};
 
-use super::{rights::Roles, types};
+use super::{enums, rights::Roles, types};
 use crate::{
     Result,
     catalog::{default_text, indexes},
@@ -18,7 +18,7 @@ use crate::{
     foreign_keys::{ForeignKey, Referrer, is_kept_text},
     hidden::{self, is_hidden},
     names::split,
-    parse::{parse_expression, parse_query, parse_type},
+    parse::{parse_expression, parse_query},
     planner::{Planner, tables_of},
     rights::{Acl, rights_to},
     sequences,
@@ -183,7 +183,7 @@ pub(super) struct Gathered {
 }
 
 /// What a schema is called, and its number.
-fn schema_of(numbers: &mut HashSet<i64>, is_temporary: bool, schema: &str) -> (i64, String) {
+pub(super) fn schema_of(numbers: &mut HashSet<i64>, is_temporary: bool, schema: &str) -> (i64, String) {
     match schema {
         _ if is_temporary => (TEMPORARY, "pg_temp_1".to_owned()),
         ambo::DEFAULT_SCHEMA => (PUBLIC, "public".to_owned()),
@@ -200,7 +200,7 @@ fn hash(kind: &str, name: &str) -> i64 {
 }
 
 /// The number of something, one behind those that are taken.
-fn fixed(kind: &str, name: &str, taken: &mut HashSet<i64>) -> i64 {
+pub(super) fn fixed(kind: &str, name: &str, taken: &mut HashSet<i64>) -> i64 {
     let mut oid = hash(kind, name);
     while kind != "schema" && !taken.insert(oid) {
         oid += 1;
@@ -253,24 +253,23 @@ impl Gathered {
     }
 
     fn add_types(&mut self, seen: &Seen<'_>) -> Result<()> {
-        for object in seen.definitions().objects(ObjectKind::Type) {
-            let ty = parse_type(&object.text)?;
-            let datafusion::sql::sqlparser::ast::DataType::Enum(members, _) = &ty else { continue };
-            let (schema, name) = split(&object.name);
+        let first = self.types.len();
+        let mut all_labels = Vec::new();
+        for (object, labels) in enums::enums(&seen.definitions())? {
+            let (schema, name) = split(&object);
             let (namespace, schema) = self.schema(seen, schema);
-            let labels = members.iter().map(|member| {
-                use datafusion::sql::sqlparser::ast::EnumMember;
-                match member {
-                    EnumMember::Name(label) | EnumMember::NamedValue(label, _) => label.clone(),
-                }
-            });
-            let labels: Vec<_> = labels.collect();
-            let whole = format!("{schema}.{name}");
-            let labels =
-                labels.into_iter().map(|label| (self.number("label", &format!("{whole} {label}")), label));
-            let labels = labels.collect();
-            let (oid, array) = (self.number("type", &whole), self.number("array", &whole));
-            self.types.push(UserType { oid, array, namespace, schema, name: name.to_owned(), labels });
+            let (oid, array) = enums::numbers(&mut self.taken, &schema, name);
+            let name = name.to_owned();
+            self.types.push(UserType { oid, array, namespace, schema, name, labels: Vec::new() });
+            all_labels.push(labels);
+        }
+        // Behind the types: their numbers depend on nothing but their names.
+        for (ty, labels) in self.types[first..].iter_mut().zip(all_labels) {
+            let whole = format!("{}.{}", ty.schema, ty.name);
+            let numbered = labels
+                .into_iter()
+                .map(|label| (fixed("label", &format!("{whole} {label}"), &mut self.taken), label));
+            ty.labels = numbered.collect();
         }
         Ok(())
     }

@@ -16,6 +16,7 @@
 //!    look at its tree.
 //! 2. Columns say in their fields what they are in PostgreSQL ([`PG_TYPE`]), where their values do not.
 
+mod enums;
 mod expand;
 mod filled;
 mod functions;
