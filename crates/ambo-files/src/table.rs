@@ -65,13 +65,33 @@ impl Reading {
                 if let Some((name, value)) = part.to_string_lossy().split_once('=')
                     && !name.is_empty()
                 {
-                    columns.push((name.to_owned(), value.to_owned()));
+                    columns.push((decoded(name), decoded(value)));
                 }
             }
         }
         columns.extend(self.filename.iter().map(|name| (name.clone(), path.display().to_string())));
         columns
     }
+}
+
+/// A part of a path in which bytes may stand in hexadecimal, as in addresses of the web: `%5B` is `[`. What is not such stays.
+fn decoded(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digit = |at: usize| behind.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+        match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &behind[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| part.to_owned())
 }
 
 /// Text files whose columns are known.
@@ -265,5 +285,20 @@ pub(crate) fn arrow_type(ty: Type) -> DataType {
     match ambo::arrow::data_type(ty) {
         DataType::Timestamp(unit, _) if ty == Type::Timestamp => DataType::Timestamp(unit, None),
         ty => ty,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away: values of folders that are not those that were written.
+    #[test]
+    fn folders_are_read_as_they_were_written() {
+        for (part, wanted) in
+            [("a%20b", "a b"), ("%5B0%5D", "[0]"), ("100%", "100%"), ("%zz%C3%A9", "%zzé"), ("%ff", "%ff")]
+        {
+            assert_eq!(decoded(part), wanted);
+        }
     }
 }

@@ -325,6 +325,7 @@ impl Connection {
         {
             return Ok(rows);
         }
+        self.session.text.clone_from(&known.text);
         let params: Vec<_> = params.iter().map(scalar).collect();
         if let Some(kept) = &known.kept
             && self.is_plain()

@@ -4,7 +4,7 @@ use std::{
     num::NonZeroUsize,
     ops::Deref,
     sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use ambo::{Records, Storage, give_way};
@@ -31,6 +31,7 @@ use crate::{
     prepared::KnownStatements,
     rights::Keeper,
     sequences::Sequences,
+    session::machine_time,
     settings::Settings,
     stack,
     times::TimeOperators,
@@ -149,6 +150,8 @@ pub(crate) struct Host {
     pub attached: Attached,
     /// Who keeps passwords and roles of its own, where the database is served.
     pub keeper: OnceLock<Arc<dyn Keeper>>,
+    /// When the first of them was opened.
+    pub opened: SystemTime,
     state: Mutex<Option<Arc<SessionState>>>,
     runtime: OnceLock<Runtime>,
 }
@@ -161,6 +164,7 @@ impl SqlEngine {
             options,
             attached: Attached::default(),
             keeper: OnceLock::new(),
+            opened: machine_time(),
             state: Mutex::default(),
             runtime: OnceLock::new(),
         };
@@ -278,6 +282,7 @@ impl Host {
         let made = Builder::new_multi_thread()
             .worker_threads(self.options.threads)
             .thread_name("ambo-sql")
+            .enable_time()
             .thread_stack_size(stack::OF_THREADS)
             .on_thread_start(move || give_way(niceness))
             .build()

@@ -1,5 +1,6 @@
 //! What can go wrong with a statement, where in it, and what may help.
 
+mod instead;
 mod nested_types;
 mod planner;
 mod sqlstate;
@@ -10,6 +11,7 @@ use std::fmt;
 use ambo::{Error as StorageError, nearest};
 use datafusion::error::DataFusionError;
 
+pub(crate) use instead::{of_table_function as instead_of_table_function, of_type as instead_of_type};
 pub(crate) use wording::NO_COMMON_TYPE;
 pub use wording::type_in_sql;
 

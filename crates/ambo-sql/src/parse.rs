@@ -23,6 +23,7 @@ mod functions;
 mod keyed;
 mod lambdas;
 mod limits;
+mod literals;
 mod merge_forms;
 mod names_before;
 mod parameters;
@@ -67,6 +68,7 @@ pub(crate) use functions::{Body, CreateFunction, DropFunctions, Function, parse_
 use functions::{create_function, drop_functions};
 pub(crate) use keyed::USING_KEY;
 pub(crate) use limits::PERCENT;
+use literals::say_literals;
 pub(crate) use merge_forms::{ALL_BY_NAME, ALL_BY_POSITION};
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
@@ -79,7 +81,7 @@ pub(crate) use sequences::{CreateSequence, SequenceParts};
 use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
-use tokens::{say_nothing, say_select, say_units, without_hints};
+use tokens::{say_argument_of_rank, say_nothing, say_select, say_units, without_hints};
 pub(crate) use types::{CreateType, TypeBody, parse_type};
 pub(crate) use words::BY_NAME;
 
@@ -287,9 +289,10 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let mut tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    let mut tokens = say_literals(tokens)?;
     say_units(&mut tokens);
-    let tokens = without_hints(tokens);
+    let tokens = say_argument_of_rank(without_hints(tokens));
     Ok(say_forms(name_exclusions(tokens)))
 }
 

@@ -21,6 +21,7 @@ mod gapfill;
 mod given_orders;
 mod hidden;
 mod json;
+mod json_values;
 mod keyed;
 mod lambdas;
 mod limits;
@@ -108,10 +109,9 @@ use culprit::explained;
 pub(crate) use enum_texts::EnumText;
 use enum_texts::{is_about_enums, say_texts};
 pub(crate) use enums::{EnumOperators, Enums};
-#[cfg(test)]
 pub(crate) use file_functions::file_function_names;
-#[cfg(test)]
 pub(crate) use functions::function_names;
+use json_values::{is_about_json, say_json};
 pub(crate) use nested::NestedValues;
 pub(crate) use orders::{DefaultOrder, NullOrder};
 pub(crate) use parameters::count_parameters;
@@ -264,6 +264,10 @@ impl<'a> Planner<'a> {
                     true => self.understood(texts, params),
                     false => Err(error),
                 }
+            }
+            Err(error) if is_about_json(&error) => {
+                let mut cast = statement;
+                if say_json(&mut cast) { self.understood(cast, params) } else { Err(error) }
             }
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if clauses::has_groups(&statement) && !is_about_names(&error) => {

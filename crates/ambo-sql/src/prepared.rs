@@ -39,14 +39,26 @@ pub(crate) struct Known {
     pub kept: Option<KeptPlan>,
     /// What it takes and returns, if it needs no planner and was asked for that.
     pub described: OnceLock<Description>,
+    /// Its text, if it asks for that.
+    pub text: Option<Arc<str>>,
 }
+
+/// The function that is the text of a statement.
+const CURRENT_QUERY: &[u8] = b"current_query";
 
 impl Known {
     /// The one statement of a text.
     pub(crate) fn new(db: &Database, text: &str) -> Result<Self> {
         let mut all = parse_with_names(text)?;
         match (all.pop(), all.is_empty()) {
-            (Some((statement, names)), true) => Ok(Self { names, ..Self::of(db, statement)? }),
+            (Some((statement, names)), true) => {
+                let asks = text
+                    .as_bytes()
+                    .windows(CURRENT_QUERY.len())
+                    .any(|part| part.eq_ignore_ascii_case(CURRENT_QUERY));
+                let text = asks.then(|| text.trim().trim_end_matches(';').into());
+                Ok(Self { names, text, ..Self::of(db, statement)? })
+            }
             (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
             (Some(_), false) => Err(Error::new(ErrorKind::Syntax, SEVERAL)
                 .with_hint("statements with values for parameters are run one by one")),
@@ -72,7 +84,15 @@ impl Known {
             Statement::Grant(_) | Statement::Role(_) => {}
         }
         let kept = KeptPlan::of(&statement);
-        Ok(Self { statement, parameters, names: Vec::new(), fast, kept, described: OnceLock::new() })
+        Ok(Self {
+            text: None,
+            statement,
+            parameters,
+            names: Vec::new(),
+            fast,
+            kept,
+            described: OnceLock::new(),
+        })
     }
 
     /// Whether what it does is right for the tables as they are now.

@@ -43,6 +43,8 @@ pub(crate) struct Session {
     pub own_file: Option<Arc<str>>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
+    /// The text of the statement, if it asks for that.
+    pub text: Option<Arc<str>>,
 }
 
 impl Session {
@@ -73,6 +75,7 @@ impl Default for Session {
             files: Files::All,
             own_file: None,
             began: None,
+            text: None,
         }
     }
 }

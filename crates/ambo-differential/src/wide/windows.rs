@@ -23,7 +23,7 @@ impl Generator<'_> {
         for kind in kinds {
             let of = self.expression(*kind, own, 1);
             let is_number = matches!(kind, Kind::Int | Kind::Decimal | Kind::Double);
-            items.push(match self.random.below(9) {
+            items.push(match self.random.below(11) {
                 0 if *kind == Kind::Int && std::mem::take(&mut by_order) => {
                     "row_number() over whole".to_owned()
                 }
@@ -65,6 +65,13 @@ impl Generator<'_> {
                     format!("max({of}) over (whole {})", self.row_frame())
                 }
                 8 if *kind != Kind::Bool => format!("min({of}) over (peers {})", self.group_frame()),
+                9 if *kind == Kind::Int && std::mem::take(&mut by_order) => {
+                    format!("rank(order by {} {way}) over (whole {})", one.name, self.row_frame())
+                }
+                10 if std::mem::take(&mut by_order) => {
+                    let function = *self.random.of(&["lag", "lead", "first_value", "last_value"]);
+                    format!("{function}({of} order by {}) over (whole {})", rest.join(", "), self.row_frame())
+                }
                 _ => of,
             });
         }

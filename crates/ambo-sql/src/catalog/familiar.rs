@@ -70,8 +70,10 @@ const QUERIES: [(&str, &str); 13] = [
     (
         "duckdb_functions",
         "SELECT routine_catalog AS database_name, routine_schema AS schema_name, routine_name AS function_name,
-            lower(routine_type) AS function_type, routine_definition AS macro_definition, false AS internal
-        FROM information_schema.routines",
+            CASE WHEN routine_definition LIKE '%) AS TABLE %' THEN 'table_macro' ELSE 'macro' END AS function_type,
+            routine_definition AS macro_definition, false AS internal
+        FROM information_schema.routines
+        UNION ALL SELECT 'system', 'main', function_name, function_type, NULL, true FROM ambo_catalog.functions",
     ),
     (
         "duckdb_indexes",

@@ -18,7 +18,7 @@ use crate::{Error, Result, planner::Planner, value};
 pub(crate) const SCHEMAS: [&str; 3] = ["information_schema", "ambo_catalog", "pg_catalog"];
 
 /// The tables of the catalog.
-pub(crate) const TABLES: [(&str, Make); 16] = [
+pub(crate) const TABLES: [(&str, Make); 17] = [
     ("information_schema.schemata", information::schemata),
     ("information_schema.tables", information::tables),
     ("information_schema.columns", information::columns),
@@ -35,6 +35,7 @@ pub(crate) const TABLES: [(&str, Make); 16] = [
     ("ambo_catalog.database", figures::database),
     ("ambo_catalog.databases", figures::databases),
     ("ambo_catalog.settings", figures::settings),
+    ("ambo_catalog.functions", objects::functions),
 ];
 
 pub(crate) use information::default_text;

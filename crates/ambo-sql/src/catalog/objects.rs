@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ambo::{Object, ObjectKind};
 
 use super::{Contents, TEXT, text, yes};
-use crate::{Result, names::split, planner::Planner, sequences::Definition};
+use crate::{Result, functions::known, names::split, planner::Planner, sequences::Definition};
 
 /// Objects of a kind, with the names of their databases.
 fn all<'p>(planner: &'p Planner<'_>, kind: ObjectKind) -> Vec<(&'p str, Arc<Object>)> {
@@ -57,4 +57,11 @@ pub(super) fn routines(planner: &Planner<'_>) -> Result<Contents> {
         ("routine_definition", TEXT),
     ];
     Ok(Contents { columns, rows })
+}
+
+/// Those that are there in each database.
+pub(super) fn functions(planner: &Planner<'_>) -> Result<Contents> {
+    let row = |(name, kind): (String, &str)| vec![text(name), text(kind)];
+    let rows = known(planner.state()).into_iter().map(row).collect();
+    Ok(Contents { columns: &[("function_name", TEXT), ("function_type", TEXT)], rows })
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use arrow::datatypes::DataType;
 use regex::{Captures, Regex};
 
-use super::{Error, ErrorKind, nested_types};
+use super::{Error, ErrorKind, instead, nested_types};
 
 /// What the planner puts before a message to say where in itself it comes from.
 const PREFIXES: [&str; 11] = [
@@ -190,7 +190,8 @@ impl Wording {
         }
         let text = of_call(message).unwrap_or_else(|| said(message).into_owned());
         let is_whole = text != message && text != NO_STATEMENT;
-        Self { text: in_sql(&without_trees(&text)), hint: None, is_missing: false, is_whole }
+        let hint = text.strip_prefix("there is no type ").and_then(instead::of_type).map(str::to_owned);
+        Self { text: in_sql(&without_trees(&text)), hint, is_missing: false, is_whole }
     }
 
     /// The message of something that is not supported.
@@ -223,6 +224,14 @@ fn without_prefixes(message: &str) -> &str {
 /// A function that is not there. The planner names the nearest of all, however far that is.
 fn missing_function(message: &str) -> Option<Wording> {
     let (name, rest) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
+    if let Some(instead) = instead::of_function(name) {
+        return Some(Wording {
+            text: format!("not supported: the function {name}"),
+            hint: Some(instead.to_owned()),
+            is_missing: true,
+            is_whole: true,
+        });
+    }
     let near = rest.split_once("Did you mean '").and_then(|(_, near)| near.split_once('\''));
     let near = near.filter(|(near, _)| near.chars().next() == name.chars().next());
     let near = near.and_then(|(near, _)| ambo::nearest(name, std::iter::once(near)));

@@ -114,7 +114,7 @@ impl AggregateUDFImpl for OfCounts {
 }
 
 /// A map from values of a type to how many there are.
-fn map_of_counts(of: &DataType) -> DataType {
+pub(super) fn map_of_counts(of: &DataType) -> DataType {
     let entries = Field::new_struct("entries", map_fields(of), false);
     DataType::Map(Arc::new(entries), false)
 }
@@ -174,11 +174,16 @@ impl Counts {
         all.sort_by(|(left, _), (right, _)| order(left, right));
         let keys = ScalarValue::iter_to_array(all.iter().map(|(value, _)| (*value).clone()))?;
         let counts: UInt64Array = all.iter().map(|(_, count)| Some(**count)).collect();
-        let entries = StructArray::try_new(map_fields(&self.data_type), vec![keys, Arc::new(counts)], None)?;
-        let DataType::Map(field, _) = map_of_counts(&self.data_type) else { unreachable!("a map") };
-        let offsets = OffsetBuffer::from_lengths([entries.len()]);
-        Ok(ScalarValue::Map(Arc::new(MapArray::try_new(field, offsets, entries, None, false)?)))
+        map_of(&self.data_type, keys, counts)
     }
+}
+
+/// One map of this kind.
+pub(super) fn map_of(of: &DataType, keys: ArrayRef, counts: UInt64Array) -> Result<ScalarValue> {
+    let entries = StructArray::try_new(map_fields(of), vec![keys, Arc::new(counts)], None)?;
+    let DataType::Map(field, _) = map_of_counts(of) else { unreachable!("a map") };
+    let offsets = OffsetBuffer::from_lengths([entries.len()]);
+    Ok(ScalarValue::Map(Arc::new(MapArray::try_new(field, offsets, entries, None, false)?)))
 }
 
 fn order(left: &ScalarValue, right: &ScalarValue) -> Ordering {

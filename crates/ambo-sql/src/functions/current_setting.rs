@@ -1,4 +1,4 @@
-//! `current_setting(name)`: a setting, as SHOW shows it.
+//! `current_setting(name)`: a setting, as SHOW shows it; `current_query()`: the text of the statement.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow::{
     datatypes::DataType,
 };
 use datafusion::{
-    common::{Result, exec_err},
+    common::{Result, ScalarValue, exec_err},
     logical_expr::{
         ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
     },
@@ -64,5 +64,37 @@ impl ScalarUDFImpl for CurrentSetting {
             names.as_string::<i32>().iter().map(|name| name.map(|name| self.value(name)).transpose());
         let values: ArrayRef = Arc::new(values.collect::<Result<StringArray>>()?);
         returned(values, is_one)
+    }
+}
+
+/// The text of the statement that is run; NULL where it is one of several in a text.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CurrentQuery {
+    text: Option<String>,
+    signature: Signature,
+}
+
+impl CurrentQuery {
+    pub(crate) fn function(text: Option<&str>) -> ScalarUDF {
+        let signature = Signature::nullary(Volatility::Stable);
+        ScalarUDF::new_from_impl(Self { text: text.map(str::to_owned), signature })
+    }
+}
+
+impl ScalarUDFImpl for CurrentQuery {
+    fn name(&self) -> &str {
+        "current_query"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(ColumnarValue::Scalar(ScalarValue::Utf8(self.text.clone())))
     }
 }

@@ -3,6 +3,7 @@
 mod age;
 mod arg_extreme;
 mod attempt;
+mod binned;
 mod bins;
 mod bit_aggregates;
 mod bits;
@@ -25,12 +26,15 @@ mod hash;
 mod hashes;
 mod joined;
 mod json;
+mod known;
 mod lambdas;
 mod length;
 mod list_aggregate;
 mod list_mode;
 mod list_reduce;
 mod list_select;
+mod list_zip;
+mod lttb;
 mod map_element;
 mod map_parts;
 mod median;
@@ -55,6 +59,7 @@ mod regexp_extract;
 mod shape;
 mod sign;
 mod sizes;
+mod sleep;
 mod struct_parts;
 mod text_or_list;
 mod text_parts;
@@ -83,10 +88,11 @@ pub(crate) use arg_extreme::{arg_extreme, interval_extreme, nested_extreme};
 pub(crate) use attempt::ATTEMPT;
 pub(crate) use bits::BitOperators;
 pub(crate) use chance::CHANCE;
-pub(crate) use current_setting::CurrentSetting;
+pub(crate) use current_setting::{CurrentQuery, CurrentSetting};
 pub(crate) use distinct::{Distinct, state_fields as distinct_fields};
 pub(crate) use joined::Joined;
 pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, json_values, of_structure};
+pub(crate) use known::known;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
@@ -94,6 +100,7 @@ pub(crate) use nested_text::NestedText;
 pub(crate) use one_nan::OneNan;
 pub(crate) use one_zero::{OneZero, has_zeros};
 pub(crate) use quantified::is_quantified;
+pub(crate) use sleep::pg_sleep;
 pub(crate) use text_or_list::TextOrList;
 pub(crate) use text_parts::chrono_format;
 
@@ -124,6 +131,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = [
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
+        ScalarUDF::new_from_impl(binned::IsOther::new()),
         ScalarUDF::new_from_impl(bins::Bins::new()),
         ScalarUDF::new_from_impl(next_after::NextAfter::new()),
         ScalarUDF::new_from_impl(Collate::new()),
@@ -139,6 +147,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(has::Has::all()),
         ScalarUDF::new_from_impl(length::Length::new()),
         ScalarUDF::new_from_impl(list_mode::ListMode::new()),
+        ScalarUDF::new_from_impl(list_zip::ListZip::new()),
         ScalarUDF::new_from_impl(MapElement::in_list()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
         ScalarUDF::new_from_impl(Power::new()),
@@ -229,12 +238,14 @@ fn add_aggregates(state: &mut SessionState) -> Result<()> {
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(true)),
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(false)),
         AggregateUDF::new_from_impl(bit_aggregates::BitstringAgg::new()),
+        AggregateUDF::new_from_impl(lttb::LargestTriangles::new()),
         AggregateUDF::new_from_impl(Sum::new()),
         AggregateUDF::new_from_impl(Average::new()),
         AggregateUDF::new_from_impl(median::Median::new()),
         AggregateUDF::new_from_impl(weighted::WeightedAverage::new()),
     ];
     aggregates.extend(bit_aggregates::BitsOf::all().map(AggregateUDF::new_from_impl));
+    aggregates.extend(binned::Binned::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(counts::OfCounts::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(quantiles::Quantile::all().map(AggregateUDF::new_from_impl));
     aggregates.extend(shape::Shape::all().map(AggregateUDF::new_from_impl));

@@ -19,7 +19,7 @@ use datafusion::{
 use super::{expressions::ExpressionRule, frames::over_frames};
 use crate::{
     parse::EXCLUDE,
-    window::{Exclude, framed},
+    window::{Exclude, framed, in_order_without},
 };
 
 pub(super) const SLIDING: ExpressionRule = ExpressionRule {
@@ -88,6 +88,10 @@ fn sliding(window: &mut WindowFunction, schema: &DFSchema) -> Result<bool> {
 
 /// Computes a function anew for each frame, if it looks at frames.
 fn by_frame(window: &mut WindowFunction, exclude: Exclude) -> bool {
+    if let Some(in_order) = in_order_without(window.fun.name(), exclude) {
+        window.fun = WindowFunctionDefinition::WindowUDF(in_order.into());
+        return true;
+    }
     let params = &mut window.params;
     let aggregate = match &window.fun {
         WindowFunctionDefinition::AggregateUDF(of) => Some((of.clone(), params.distinct)),

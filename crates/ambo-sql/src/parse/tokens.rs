@@ -144,6 +144,35 @@ pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
     }
 }
 
+/// `rank(ORDER BY x)` gets an argument before ORDER BY, without which the parser knows no order there.
+pub(super) fn say_argument_of_rank(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    const RANKS: [&str; 4] = ["rank", "row_number", "percent_rank", "cume_dist"];
+    let is_rank = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => RANKS.iter().any(|rank| word.value.eq_ignore_ascii_case(rank)),
+        _ => false,
+    };
+    if !tokens.iter().any(is_rank) {
+        return tokens;
+    }
+    let seen = seen(&tokens);
+    let begins = |four: &[usize]| {
+        is_rank(&tokens[four[0]])
+            && tokens[four[1]].token == Token::LParen
+            && is(&tokens[four[2]], Keyword::ORDER)
+            && is(&tokens[four[3]], Keyword::BY)
+    };
+    let orders: Vec<usize> = seen.windows(4).filter(|four| begins(four)).map(|four| four[2]).collect();
+    let mut said = Vec::with_capacity(tokens.len() + 2 * orders.len());
+    for (at, token) in tokens.into_iter().enumerate() {
+        if orders.contains(&at) {
+            let instead = [Token::make_keyword("NULL"), Token::Whitespace(Whitespace::Space)];
+            said.extend(instead.map(|instead| TokenWithSpan { token: instead, span: token.span }));
+        }
+        said.push(token);
+    }
+    said
+}
+
 /// Leaves out what the parser does not know and what changes no answer: MATERIALIZED and NOT MATERIALIZED of WITH, the parentheses around
 /// the VALUES of an INSERT, underscores within numbers.
 pub(super) fn without_hints(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {

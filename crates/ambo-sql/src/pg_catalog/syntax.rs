@@ -84,6 +84,13 @@ impl VisitorMut for Meant {
         {
             *expr = call("pg_client_current_schema", Vec::new());
         }
+        // The parser knows its sisters.
+        if let Expr::Identifier(name) = expr
+            && name.quote_style.is_none()
+            && ident(name) == "current_role"
+        {
+            *expr = call("current_role", Vec::new());
+        }
         if self.is_client
             && let Expr::Function(function) = expr
             && let [ObjectNamePart::Identifier(name)] = &mut function.name.0[..]

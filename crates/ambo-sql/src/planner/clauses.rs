@@ -205,3 +205,16 @@ pub(super) fn order_by_columns(query: &mut ast::Query) {
         }
     }
 }
+
+/// `ORDER BY #2` is by the second column of the result.
+pub(super) fn say_places(query: &mut ast::Query) {
+    let Some(ast::OrderBy { kind: OrderByKind::Expressions(by), .. }) = &mut query.order_by else { return };
+    for ast::OrderByExpr { expr, .. } in by {
+        if let Expr::Identifier(name) = expr
+            && name.quote_style.is_none()
+            && let Some(place) = name.value.strip_prefix('#').and_then(|place| place.parse::<u32>().ok())
+        {
+            *expr = Expr::value(ast::Value::Number(place.to_string(), false));
+        }
+    }
+}

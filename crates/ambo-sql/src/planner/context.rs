@@ -22,18 +22,24 @@ use super::{
     tables::{find_table, find_view},
 };
 use crate::{
-    Error, Result,
+    Error, ErrorKind, Result,
     catalog::{self, familiar},
     databases::{MAIN, Named},
-    error::outer,
+    error::{instead_of_table_function, outer},
     files,
-    functions::CurrentSetting,
+    functions::{CurrentQuery, CurrentSetting, pg_sleep},
     optimizer::has_once,
     pg_catalog,
     sequences::{Number, SequenceFunction},
     table::StoredTable,
-    times::{TimeTypes, functions::statement_timestamp},
+    times::{
+        TimeTypes,
+        functions::{moment_called, statement_timestamp},
+    },
 };
+
+/// When the database was opened, by PostgreSQL's name.
+const POSTMASTER: &str = "pg_postmaster_start_time";
 
 impl Planner<'_> {
     fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
@@ -171,6 +177,10 @@ impl ContextProvider for Planner<'_> {
         if let Some(files) = self.file_function(name, &args).map_err(outer)? {
             return Ok(files);
         }
+        if let Some(instead) = instead_of_table_function(name) {
+            let missing = Error::new(ErrorKind::NotFound, format!("not supported: {name}() in FROM"));
+            return Err(outer(missing.with_hint(instead)));
+        }
         let functions = self.state.table_functions();
         let Some(function) = functions.get(&name.to_lowercase()) else {
             let known = functions.keys().map(String::as_str).chain(familiar::names());
@@ -225,6 +235,14 @@ impl ContextProvider for Planner<'_> {
         }
         if name == "statement_timestamp" {
             return Some(Arc::new(statement_timestamp(self.began)));
+        }
+        match name {
+            "pg_postmaster_start_time" => {
+                return Some(Arc::new(moment_called(POSTMASTER, self.engine.opened)));
+            }
+            "current_query" => return Some(Arc::new(CurrentQuery::function(self.session.text.as_deref()))),
+            "pg_sleep" => return Some(Arc::new(pg_sleep(self.engine.runtime().ok()?))),
+            _ => {}
         }
         self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
     }

@@ -19,7 +19,6 @@ use crate::{
     walk::WalkMut,
 };
 pub(super) use read::is_file_function;
-#[cfg(test)]
 pub(crate) use read::names as file_function_names;
 
 /// Between the elements of a list that is one text.

@@ -31,7 +31,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 187] = [
+const MEANINGS: [(&str, usize, &str); 195] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -217,12 +217,29 @@ const MEANINGS: [(&str, usize, &str); 187] = [
     ("json_unquote", 1, "json_extract_string($1, '$')"),
     ("json_length", 1, "json_array_length($1)"),
     ("json_length", 2, "json_array_length($1, $2)"),
+    (
+        "json_group_structure",
+        1,
+        "json_extract(json_structure(json_array_of(array_agg(json_element($1)))), '$[0]')",
+    ),
+    ("histogram", 2, "histogram_of_bins($1, $2)"),
+    (
+        "in_search_path",
+        2,
+        "array_has([current_setting('database'), 'temp', 'system'], $1) AND array_has(array_concat(string_to_array(replace(current_setting('search_path'), ' ', ''), ','), ['main', 'pg_catalog']), $2)",
+    ),
+    ("get_current_time", 0, "current_time()"),
+    ("array_push_front", 2, "array_prepend($2, $1)"),
+    ("list_push_front", 2, "array_prepend($2, $1)"),
+    ("map", 0, "MAP {}"),
+    ("sleep_ms", 1, "pg_sleep($1 / CAST(1000 AS DOUBLE))"),
     ("encode", 1, "bytes_of($1)"),
     ("decode", 1, "CAST($1 AS VARCHAR)"),
 ];
 
 /// The aggregates in meanings.
-const AGGREGATES: [&str; 19] = [
+const AGGREGATES: [&str; 20] = [
+    "histogram_of_bins",
     "arg_max",
     "arg_min",
     "sum",
@@ -245,10 +262,9 @@ const AGGREGATES: [&str; 19] = [
 ];
 
 /// Functions that are another one, whatever their arguments are.
-const RENAMED: [(&str, &str); 14] = [
+const RENAMED: [(&str, &str); 13] = [
     ("grouping_id", "grouping"),
     ("unpivot_list", "make_array"),
-    ("array_zip", "arrays_zip"),
     ("struct_has", "struct_contains"),
     ("struct_indexof", "struct_position"),
     ("list_value", "make_array"),
@@ -266,23 +282,34 @@ const RENAMED: [(&str, &str); 14] = [
 const LIST_AGGREGATES: [&str; 5] =
     ["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"];
 
-/// All names of these.
-#[cfg(test)]
-pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
-    let others = [
+/// All names of these, each with its kind.
+pub(crate) fn function_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let scalars = [
         "xor",
         "invoke",
         "struct_pack",
-        "percentile_disc",
-        "unnest",
         "try",
-        "query",
-        "query_table",
+        "alias",
         "json_transform",
         "from_json",
+        "json_transform_strict",
+        "from_json_strict",
     ];
-    let meanings = MEANINGS.iter().map(|(name, ..)| *name).filter(|name| *name != POWER);
-    meanings.chain(RENAMED.map(|(name, _)| name)).chain(LIST_AGGREGATES).chain(others)
+    let others =
+        [("percentile_disc", "aggregate"), ("unnest", "table"), ("query", "table"), ("query_table", "table")];
+    let kind = |meaning: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut words = meaning.split(|c| !is_part(c));
+        match (meaning.starts_with("unnest("), words.any(|word| AGGREGATES.contains(&word))) {
+            (true, _) => "table",
+            (_, true) => "aggregate",
+            _ => "scalar",
+        }
+    };
+    let meanings = MEANINGS.iter().map(move |(name, _, meaning)| (*name, kind(meaning)));
+    let renamed = RENAMED.map(|(name, _)| (name, if name == "grouping_id" { "aggregate" } else { "scalar" }));
+    let scalars = scalars.into_iter().chain(LIST_AGGREGATES).map(|name| (name, "scalar"));
+    meanings.filter(|(name, _)| *name != POWER).chain(renamed).chain(scalars).chain(others)
 }
 
 /// What a function means, if it is one of these.
@@ -341,6 +368,14 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if let ("encode" | "decode", 2) = (name.as_str(), arguments.len()) {
         return of_bytes(&name, arguments);
     }
+    let is_concat = matches!(name.as_str(), "list_concat" | "array_concat" | "list_cat" | "array_cat");
+    if is_concat && arguments.iter().any(is_null) {
+        arguments.retain(|argument| !is_null(argument));
+        return Some(match arguments.is_empty() {
+            true => Expr::value(Value::Null),
+            false => call("array_concat", arguments),
+        });
+    }
     if name == "coalesce" && arguments.iter().any(is_null) && !arguments.iter().all(is_null) {
         arguments.retain(|argument| !is_null(argument));
         return Some(call("coalesce", arguments));
@@ -380,7 +415,8 @@ fn flat_unnest(function: &Function) -> Option<Expr> {
         None => 0,
     };
     if options.is_empty() {
-        return None;
+        let is_null = matches!(of, Expr::Value(value) if value.value == Value::Null);
+        return is_null.then(|| trees::expr("unnest(CAST(NULL AS INTEGER[]))"));
     }
     let levels = Expr::value(Value::Number(levels.to_string(), false));
     Some(call("unnest", vec![call("flatten_lists", vec![of.clone(), levels])]))

@@ -95,10 +95,15 @@ pub(super) fn at_places(function: &str, arguments: &[Expr]) -> Option<Expr> {
 
 /// What `json_transform` and `from_json` are: an expression of the parts of JSON, in which what does not fit is NULL.
 pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
-    let ("json_transform" | "from_json", [json, structure]) = (function, arguments) else { return None };
+    let is_strict = match function {
+        "json_transform" | "from_json" => false,
+        "json_transform_strict" | "from_json_strict" => true,
+        _ => return None,
+    };
+    let [json, structure] = arguments else { return None };
     let said = match structure {
         Expr::Value(of) => match &of.value {
-            Value::SingleQuotedString(structure) => of_structure(JSON, structure),
+            Value::SingleQuotedString(structure) => of_structure(JSON, structure, is_strict),
             _ => None,
         },
         _ => None,

@@ -1,5 +1,5 @@
 //! Aggregates with an order that the planner leaves out, or that has no meaning for them: `any_value`, `mode`, `arg_max` and `arg_min` by
-//! those that keep it.
+//! those that keep it. Window functions with an order of their own are functions that are told it.
 
 use datafusion::sql::sqlparser::{
     ast::{
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use super::rewrite::without_parentheses;
+use super::{rewrite::without_parentheses, trees::text};
 use crate::{names::object, parse::DIALECT};
 
 /// Aggregates that are the same in any order. The planner cannot do with several orders of them.
@@ -41,6 +41,9 @@ const WITHOUT_ORDER: [&str; 21] = [
 /// What a function means, if it is one of these and has an order.
 pub(super) fn ordered(function: &Function) -> Option<Expr> {
     let name = object(&function.name).ok()?;
+    if let Some(in_order) = over_window(&name, function) {
+        return Some(in_order);
+    }
     let mut given = function.clone();
     let FunctionArguments::List(list) = &mut given.args else { return None };
     if let ("mode", [], [by]) = (name.as_str(), &list.args[..], &function.within_group[..]) {
@@ -92,6 +95,83 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
         ("arg_min" | "min_by" | "argmin", 2) => first(given, "ASC"),
         _ => None,
     }
+}
+
+/// Functions of windows that may have an order of their own, how many arguments they have, and what stands for those that are left out.
+const IN_ORDER: [(&str, &str, usize, &[&str]); 19] = [
+    ("row_number", "row_number", 0, &[]),
+    ("rank", "rank", 0, &[]),
+    ("percent_rank", "percent_rank", 0, &[]),
+    ("cume_dist", "cume_dist", 0, &[]),
+    ("ntile", "ntile", 1, &[]),
+    ("lead", "lead", 3, &["1", "NULL"]),
+    ("lag", "lag", 3, &["1", "NULL"]),
+    ("first_value", "first_value", 1, &[]),
+    ("first", "first_value", 1, &[]),
+    ("arbitrary", "first_value", 1, &[]),
+    ("last_value", "last_value", 1, &[]),
+    ("last", "last_value", 1, &[]),
+    ("nth_value", "nth_value", 2, &[]),
+    ("array_agg", "array_agg", 1, &[]),
+    ("list", "array_agg", 1, &[]),
+    ("string_agg", "string_agg", 2, &["','"]),
+    ("group_concat", "string_agg", 2, &["','"]),
+    ("listagg", "string_agg", 2, &["''"]),
+    ("fill", "fill", 1, &[]),
+];
+
+/// `lead(x ORDER BY y) OVER (…)` is `lead_in_order('al', x, 1, NULL, y) OVER (…)`, and `fill(x) OVER (ORDER BY y)` is `fill(x, y) OVER (…)`.
+fn over_window(name: &str, function: &Function) -> Option<Expr> {
+    let Some(WindowType::WindowSpec(window)) = &function.over else { return None };
+    let (_, of, count, left_out) = IN_ORDER.into_iter().find(|(known, ..)| *known == name)?;
+    let FunctionArguments::List(list) = &function.args else { return None };
+    if list.duplicate_treatment.is_some() || function.filter.is_some() {
+        return None;
+    }
+    let order = list.clauses.iter().find_map(|clause| match clause {
+        FunctionArgumentClause::OrderBy(by) => Some(by),
+        _ => None,
+    });
+    let mut given = function.clone();
+    let FunctionArguments::List(list) = &mut given.args else { return None };
+    let argument = |expr: Expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
+    if of == "fill" {
+        let [by] = &order.unwrap_or(&window.order_by)[..] else { return None };
+        if list.args.len() != 1 {
+            return None;
+        }
+        list.clauses.clear();
+        list.args.push(argument(by.expr.clone()));
+        return Some(Expr::Function(given));
+    }
+    let order = order?;
+    // The parser asks for an argument before ORDER BY.
+    let written = if count == 0 { 0 } else { list.args.len() };
+    let missing = count.checked_sub(written)?;
+    let mut args = std::mem::take(&mut list.args);
+    args.truncate(count);
+    args.extend(
+        left_out
+            .get(left_out.len().checked_sub(missing)?..)?
+            .iter()
+            .filter_map(|of| parsed(of))
+            .map(argument),
+    );
+    let letters: String = order
+        .iter()
+        .map(|by| match (by.options.asc == Some(false), by.options.nulls_first) {
+            (true, Some(false)) => "dl",
+            (true, _) => "df",
+            (false, Some(true)) => "af",
+            (false, _) => "al",
+        })
+        .collect();
+    args.insert(0, argument(text(&letters)));
+    args.extend(order.iter().map(|by| argument(by.expr.clone())));
+    list.args = args;
+    list.clauses.retain(|clause| !matches!(clause, FunctionArgumentClause::OrderBy(_)));
+    rename(&mut given, &format!("{of}_in_order"))?;
+    Some(Expr::Function(given))
 }
 
 /// Window functions whose order is no order of what they are given.

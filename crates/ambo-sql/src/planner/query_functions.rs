@@ -1,5 +1,6 @@
 //! `query('SELECT …')` and `query_table(name)` in FROM: a query or tables that a text names. They are written out before names are
-//! looked up: `query_table([a, b])` is `(FROM a UNION ALL FROM b)`, with `true` behind it by the names of the columns.
+//! looked up: `query_table([a, b])` is `(FROM a UNION ALL FROM b)`, with `true` behind it by the names of the columns. `repeat(x, n)` is n
+//! rows with x.
 
 use datafusion::sql::sqlparser::{
     ast::{
@@ -44,6 +45,10 @@ fn say(factor: &mut TableFactor) -> Result<()> {
             Some(by_name) => of_tables(tables, by_name),
             None => Err(Error::invalid("query_table: whether columns go by name is true or false")),
         },
+        ("repeat", [value, count]) => {
+            let text = format!("SELECT {value} AS \"repeat\" FROM range({count})");
+            read(&text)
+        }
         ("query" | "query_table", _) => {
             Err(Error::invalid(format!("{function}() does not take these arguments"))
                 .with_hint("query('SELECT …'), query_table('t'), query_table(['t', 'u'], true)"))

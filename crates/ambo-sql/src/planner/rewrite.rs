@@ -14,7 +14,9 @@ use super::{
     ask::Ask,
     asof::say_asof,
     chained::chained,
-    clauses::{order_by_all, order_by_all_columns, order_by_columns, say_groups, say_limit, say_rollups},
+    clauses::{
+        order_by_all, order_by_all_columns, order_by_columns, say_groups, say_limit, say_places, say_rollups,
+    },
     collations::{say_collation, say_orders},
     describe,
     distinct_on::say_first_rows,
@@ -79,6 +81,22 @@ fn say_try(expr: &mut Expr) {
             *lambda.body = Expr::Nested(Box::new(made));
         }
         *expr = lambda;
+    }
+}
+
+/// `alias(x)` is what a column is called that is x.
+fn say_alias(expr: &mut Expr) {
+    if let Expr::Function(function) = expr
+        && matches!(&function.name.0[..], [name] if name.as_ident().is_some_and(|name| ident(name).eq_ignore_ascii_case("alias")))
+        && let Some(arguments) = trees::arguments(function)
+        && let [argument] = arguments[..]
+    {
+        let called = match argument {
+            Expr::Identifier(name) => ident(name),
+            Expr::CompoundIdentifier(parts) => parts.last().map(ident).unwrap_or_default(),
+            other => other.to_string(),
+        };
+        *expr = trees::text(&called);
     }
 }
 
@@ -194,6 +212,7 @@ impl VisitorMut for Rewriting<'_> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.visited += 1;
         }
+        say_places(query);
         say_numbers(query);
         say_rollups(&mut query.body);
         each_select(&mut query.body, &mut say_groups);
@@ -247,6 +266,7 @@ impl VisitorMut for Rewriting<'_> {
             return self.stop(error);
         }
         say_try(expr);
+        say_alias(expr);
         say_bucket_in_zone(expr);
         say_parts(expr);
         say_list_of_rows(expr);

@@ -5,7 +5,8 @@
 //! 1. a column of the tables in FROM that has the name but for large and small letters; two such columns are ambiguous;
 //! 2. a name that the list of the SELECT gives, in its WHERE, GROUP BY, HAVING, QUALIFY and further items of the list: `SELECT a + 1 AS b,
 //!    b * 2 … WHERE b > 3`. It means what it is given to; what is another value each time it is computed is not meant so;
-//! 3. the same in the queries around.
+//! 3. the same in the queries around;
+//! 4. a table in FROM: its row, as a struct of its columns.
 //!
 //! A table in FROM with fewer names than columns keeps the names of its others. A query in FROM that uses columns of the tables before it
 //! is LATERAL, also where it does not say so.
@@ -363,7 +364,9 @@ impl Spelling<'_> {
                 Found::Not => {}
             }
         }
-        Ok(None)
+        let row = scopes.iter().rev().find_map(|scope| scope.table(name).map(|table| scope.row(&table)));
+        self.is_changed |= row.is_some();
+        Ok(row)
     }
 
     /// A column with its table before it, or a part of a column. What is no part of a column of this query may be of a table around.

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::{
     Error, Result,
+    error::instead_of_type,
     names::{ident, quoted, quoted_object},
     parse::parse_type,
     user_types::UserTypes,
@@ -183,8 +184,8 @@ fn named_type(name: &str) -> Result<Type> {
 }
 
 fn no_type(name: &str) -> Error {
-    Error::invalid(format!("there is no type {name} for columns"))
-        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, bit, uuid, json, geometry, enum('a', 'b'), lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer); CREATE TYPE makes others")
+    let error = Error::invalid(format!("there is no type {name} for columns"));
+    error.with_hint(instead_of_type(name).unwrap_or("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, bit, uuid, json, geometry, enum('a', 'b'), lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer); CREATE TYPE makes others"))
 }
 
 /// Whether a type says that a column numbers itself.

@@ -1,15 +1,35 @@
 //! Texts of dates, times and moments.
 
+use std::sync::LazyLock;
+
 use ambo::calendar::{
     Endless, MICROS_PER_DAY, Written, parse_time, read_endless, read_moment, read_offset, write_timestamp,
 };
+
+use regex::Regex;
 
 use super::{SECOND, Zone};
 
 const NANOS_PER_DAY: i64 = MICROS_PER_DAY * 1000;
 
+/// A text in which hours, minutes and seconds have two digits, if it is another one: `1:2:3` is `01:02:03`.
+fn padded(text: &str) -> Option<String> {
+    static CLOCK: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(^|[ Tt])(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?").ok());
+    let found = CLOCK.as_ref()?.captures(text)?;
+    let clock = found.get(0)?;
+    let fields = (2..5).filter_map(|nth| found.get(nth)).map(|field| format!("{:0>2}", field.as_str()));
+    let fields = fields.collect::<Vec<_>>().join(":");
+    let made = format!("{}{}{fields}{}", &text[..clock.start()], &found[1], &text[clock.end()..]);
+    (made != text).then_some(made)
+}
+
 /// The moment that a text means where clocks are those of a zone, unless the text has another.
 pub(super) fn instant(text: &str, zone: Zone) -> Option<i64> {
+    instant_as_written(text, zone).or_else(|| instant_as_written(&padded(text)?, zone))
+}
+
+fn instant_as_written(text: &str, zone: Zone) -> Option<i64> {
     if let Some(moment) = read_endless(text) {
         return Some(moment);
     }
@@ -30,6 +50,10 @@ pub(super) fn instant(text: &str, zone: Zone) -> Option<i64> {
 
 /// What the clock shows that a text means. A zone in it says nothing.
 pub(super) fn moment(text: &str) -> Option<i64> {
+    moment_as_written(text).or_else(|| moment_as_written(&padded(text)?))
+}
+
+fn moment_as_written(text: &str) -> Option<i64> {
     if let Some(moment) = read_endless(text) {
         return Some(moment);
     }
@@ -39,6 +63,10 @@ pub(super) fn moment(text: &str) -> Option<i64> {
 
 /// The day that a text means.
 pub(super) fn date(text: &str) -> Option<i32> {
+    date_as_written(text).or_else(|| date_as_written(&padded(text)?))
+}
+
+fn date_as_written(text: &str) -> Option<i32> {
     if let Some(day) = read_endless(text) {
         return Some(day);
     }
@@ -49,6 +77,10 @@ pub(super) fn date(text: &str) -> Option<i32> {
 /// Nanoseconds of the day, rounded to microseconds; of a moment its time.
 pub(super) fn time(text: &str) -> Option<i64> {
     let text = text.trim();
+    time_as_written(text).or_else(|| time_as_written(&padded(text)?))
+}
+
+fn time_as_written(text: &str) -> Option<i64> {
     let nanos = match parse_time(text) {
         Some(nanos) => nanos,
         None => {
@@ -100,6 +132,9 @@ mod tests {
         assert_eq!(moment("1970-01-01 00:00:00.0000005"), Some(1));
         assert_eq!(date("1970-01-02 10:00"), Some(1));
         assert_eq!(time("11"), None);
+        assert_eq!(time("1:2:3"), time("01:02:03"));
+        assert_eq!(moment("1970-01-01 1:2:3.5+02"), moment("1970-01-01 01:02:03.5+02"));
+        assert_eq!(time("1:2:3:4"), None);
         assert_eq!(time("24:00"), Some(NANOS_PER_DAY));
         assert_eq!(time("1970-01-01 11:00"), Some(11 * hour * 1000));
         for wrong in ["", "1970-02-30", "1970-01-01 25:00", "1970-01-01 Nowhere", "1970-01-01 10:00 Nowhere"]

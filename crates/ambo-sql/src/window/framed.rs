@@ -113,7 +113,7 @@ impl WindowUDFImpl for Framed {
         Ok(Box::new(Framing {
             name: self.name.clone(),
             function: self.function.clone(),
-            exclude: self.exclude,
+            left_out: LeftOut::new(self.exclude),
             ignores_nulls: args.ignore_nulls(),
             has_filter: self.has_filter,
             schema: Schema::new(fields.clone()),
@@ -121,7 +121,6 @@ impl WindowUDFImpl for Framed {
             exprs,
             result,
             row: 0,
-            peers: 0..0,
             last: None,
         }))
     }
@@ -136,7 +135,7 @@ impl WindowUDFImpl for Framed {
 struct Framing {
     name: String,
     function: Function,
-    exclude: Exclude,
+    left_out: LeftOut,
     ignores_nulls: bool,
     has_filter: bool,
     schema: Schema,
@@ -144,8 +143,6 @@ struct Framing {
     exprs: Vec<Arc<dyn PhysicalExpr>>,
     result: FieldRef,
     row: usize,
-    /// The rows of the last row's place in the order.
-    peers: Range<usize>,
     /// What was computed last, and of which rows.
     last: Option<(Vec<Range<usize>>, ScalarValue)>,
 }
@@ -156,7 +153,7 @@ impl PartitionEvaluator for Framing {
         self.row += 1;
         let arguments = self.fields.len();
         let keys = &values[arguments + usize::from(self.has_filter)..];
-        let parts = self.parts(row, frame, keys, values[0].len())?;
+        let parts = self.left_out.parts(row, frame, keys, values[0].len())?;
         if let Some((known, value)) = &self.last
             && *known == parts
             && self.function != Function::Nth
@@ -212,9 +209,23 @@ impl Framing {
             expr_fields: &self.fields,
         })
     }
+}
+
+/// Takes out of frames what rows do not look at.
+#[derive(Debug)]
+pub(super) struct LeftOut {
+    exclude: Exclude,
+    /// The rows of the last row's place in the order.
+    peers: Range<usize>,
+}
+
+impl LeftOut {
+    pub(super) fn new(exclude: Exclude) -> Self {
+        Self { exclude, peers: 0..0 }
+    }
 
     /// The parts of a frame that a row looks at.
-    fn parts(
+    pub(super) fn parts(
         &mut self,
         row: usize,
         frame: &Range<usize>,

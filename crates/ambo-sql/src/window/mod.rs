@@ -1,6 +1,8 @@
 //! Window functions: the planner's, and around them what they lack.
 
+mod fill;
 mod framed;
+mod in_order;
 mod nth;
 mod numbered;
 mod numbering;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use datafusion::{execution::SessionStateDefaults, logical_expr::WindowUDF};
 
 pub(crate) use framed::{Exclude, framed};
+pub(crate) use in_order::in_order_without;
 pub(crate) use numbered::NumberedRows;
 
 /// The planner's window functions, ours in their places.
@@ -26,5 +29,7 @@ pub(crate) fn window_functions() -> Vec<Arc<WindowUDF>> {
         };
         *function = Arc::new(ours);
     }
+    all.extend(in_order::all().map(Arc::new));
+    all.push(Arc::new(fill::fill()));
     all
 }

@@ -19,7 +19,8 @@ use datafusion::{
     catalog::MemTable,
     common::{DFSchema, TableReference},
     datasource::{ViewTable, provider_as_source},
-    logical_expr::{Expr, LogicalPlanBuilder, TableSource, col, ident, lit},
+    functions::core::expr_fn::nullif,
+    logical_expr::{Cast, Expr, LogicalPlanBuilder, TableSource, col, ident, lit},
 };
 
 use super::{BETWEEN, WRITTEN};
@@ -75,7 +76,6 @@ pub(crate) fn is_file_function(name: &str) -> bool {
 }
 
 /// The names of the functions.
-#[cfg(test)]
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
@@ -164,7 +164,14 @@ impl Planner<'_> {
             What::Csv | What::Json | What::Glob => {
                 let (format, reading) = asked.reading()?;
                 let table = files::text(&self.state, self.interrupter, &found, &format, &reading)?;
-                Ok(provider_as_source(table))
+                let source = provider_as_source(table);
+                let folders = Folders::of(&reading, &found, asked)?;
+                match folders.0.is_empty() {
+                    true => Ok(source),
+                    false => {
+                        folders.typed(LogicalPlanBuilder::scan(TableReference::bare("files"), source, None)?)
+                    }
+                }
             }
         }
     }
@@ -204,13 +211,60 @@ impl Planner<'_> {
             });
         }
         let all = all.ok_or_else(|| Error::invalid("there is no file"))?;
-        // The columns are those of no table.
-        let schema = all.schema().clone();
+        Folders::of(&reading, found, asked)?.typed(all)
+    }
+}
+
+/// The columns that folders are, with their types.
+struct Folders(Vec<(String, DataType)>);
+
+/// What the folder of NULL is called.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+impl Folders {
+    /// A column is of whole numbers or of days if all folders say such, unless they are to be texts.
+    fn of(reading: &Reading, found: &[PathBuf], asked: &Asked) -> Result<Self> {
+        let reading = Reading { filename: None, ..reading.clone() };
+        let is_typed = asked.is("hive_types_autocast")?.unwrap_or(true);
+        let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+        for (name, value) in found.iter().flat_map(|path| reading.of_file(path)) {
+            match columns.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value),
+                None => columns.push((name, vec![value])),
+            }
+        }
+        let typed = |(name, values): (String, Vec<String>)| {
+            let mut values = values.iter().filter(|value| *value != NULL).peekable();
+            let ty = match is_typed && values.peek().is_some() {
+                true if values.clone().all(|value| value.parse::<i64>().is_ok()) => DataType::Int64,
+                true if values.all(|value| ambo::calendar::parse_date(value).is_some()) => DataType::Date32,
+                _ => DataType::Utf8,
+            };
+            (name, ty)
+        };
+        Ok(Self(columns.into_iter().map(typed).collect()))
+    }
+
+    /// Rows with these columns in their types. The columns are those of no table.
+    fn typed(&self, rows: LogicalPlanBuilder) -> Result<Arc<dyn TableSource>> {
+        let schema = rows.schema().clone();
         let columns = schema.columns().into_iter().map(|column| {
             let name = column.name.clone();
-            col(column).alias(name)
+            let value = col(column);
+            let value = match self.0.iter().find(|(known, _)| *known == name) {
+                Some((_, ty)) => {
+                    let text = nullif(value, lit(NULL));
+                    if *ty == DataType::Utf8 {
+                        text
+                    } else {
+                        Expr::Cast(Cast::new(Box::new(text), ty.clone()))
+                    }
+                }
+                None => value,
+            };
+            value.alias(name)
         });
-        let plan = all.project(columns.collect::<Vec<_>>())?.build()?;
+        let plan = rows.project(columns.collect::<Vec<_>>())?.build()?;
         Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
 }
@@ -228,7 +282,7 @@ const JSON_OPTIONS: [&str; 8] = [
 ];
 
 /// Options that change nothing here: all of a file is looked at, and what it is compressed by is seen from it.
-const WITHOUT_EFFECT: [&str; 15] = [
+const WITHOUT_EFFECT: [&str; 14] = [
     "map_inference_threshold",
     "field_appearance_threshold",
     "auto_detect",
@@ -241,7 +295,6 @@ const WITHOUT_EFFECT: [&str; 15] = [
     "parallel",
     "compression",
     "union_by_name",
-    "hive_types_autocast",
     "encoding",
     "new_line",
 ];
@@ -314,6 +367,8 @@ impl Asked {
             match name.as_str() {
                 "filename" => {}
                 "hive_partitioning" => reading.hive = self.truth(name, value)?,
+                // Looked at where the types of folders are.
+                "hive_types_autocast" => drop(self.truth(name, value)?),
                 "ignore_errors" => format.skips_bad = self.truth(name, value)?,
                 "columns" => {
                     (reading.names, reading.all_text) = (list(value), true);

@@ -3,10 +3,14 @@
 use arrow::datatypes::{DataType, Field};
 use datafusion::{
     common::TableReference,
-    sql::sqlparser::ast::{Ident, SelectItem, SetExpr, TableFactor},
+    sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr, TableFactor},
 };
 
-use super::super::rewrite::{MARK, unmarked};
+use super::super::{
+    patterns::call,
+    rewrite::{MARK, unmarked},
+    trees::text,
+};
 use crate::{
     Error, Result,
     names::{about, ident, written},
@@ -77,6 +81,16 @@ impl Scope {
         let schema = named.and_then(TableReference::schema).map_or(MARK.to_string(), str::to_owned);
         let parts = named.and_then(TableReference::catalog).map(str::to_owned).into_iter().chain([schema]);
         parts.map(|part| Ident::with_quote('"', part)).collect()
+    }
+
+    /// The row of a table as a struct.
+    pub fn row(&self, table: &str) -> Expr {
+        let columns = self.columns.iter().filter(|known| known.is_of(table));
+        let parts = columns.flat_map(|known| {
+            let parts = [table, &known.name].map(|part| Ident::with_quote('"', part));
+            [text(unmarked(&known.name)), Expr::CompoundIdentifier(parts.to_vec())]
+        });
+        call("named_struct", parts.collect())
     }
 
     pub fn column(&self, table: Option<&str>, name: &Ident) -> Result<Found> {

@@ -5,6 +5,7 @@ mod bin;
 mod bucket;
 mod epoch;
 pub(super) mod era;
+mod justify;
 mod make;
 mod names;
 mod now;
@@ -27,7 +28,7 @@ use datafusion::{
 use super::{MOMENT, Zone, cast::zone_of, instant};
 use crate::value::returned;
 
-pub(crate) use now::statement_timestamp;
+pub(crate) use now::{moment_called, statement_timestamp};
 
 /// All of them.
 pub(crate) fn all() -> Vec<ScalarUDF> {
@@ -47,6 +48,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::new_from_impl(super::scale::RoundMoment::new()),
     ];
     all.extend(strptime::Strptime::all().map(ScalarUDF::new_from_impl));
+    all.extend(justify::Justify::all().map(ScalarUDF::new_from_impl));
     all.extend(epoch::Epoch::all().map(ScalarUDF::new_from_impl));
     all.extend(now::all());
     all.extend(number::all());

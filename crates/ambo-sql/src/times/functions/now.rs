@@ -50,14 +50,19 @@ pub(super) fn all() -> Vec<ScalarUDF> {
         of("now", &["current_timestamp", "transaction_timestamp", "get_current_timestamp"], What::Instant),
         of("localtimestamp", &["current_localtimestamp"], What::Moment),
         of("current_date", &["today", "curdate"], What::Date),
-        of("current_time", &["localtime", "curtime"], What::Time),
+        of("current_time", &["localtime", "current_localtime", "curtime"], What::Time),
         ScalarUDF::new_from_impl(Clock(Signature::nullary(Volatility::Volatile))),
     ]
 }
 
 /// `statement_timestamp()` of a statement that began then.
 pub(crate) fn statement_timestamp(began: SystemTime) -> ScalarUDF {
-    let (name, aliases, what) = ("statement_timestamp", Vec::new(), What::Instant);
+    moment_called("statement_timestamp", began)
+}
+
+/// A function of this name that is one moment.
+pub(crate) fn moment_called(name: &'static str, began: SystemTime) -> ScalarUDF {
+    let (aliases, what) = (Vec::new(), What::Instant);
     let signature = Signature::nullary(Volatility::Stable);
     ScalarUDF::new_from_impl(Now { name, aliases, what, moment: Some(micros(began)), signature })
 }
