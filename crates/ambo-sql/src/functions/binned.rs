@@ -65,7 +65,11 @@ impl AggregateUDFImpl for Binned {
                 self.shown()
             );
         };
-        let Some(common) = type_union_coercion(of, bins.data_type()) else {
+        let common = match of.is_floating() && bins.data_type().is_numeric() {
+            true => Some(of.clone()),
+            false => type_union_coercion(of, bins.data_type()),
+        };
+        let Some(common) = common else {
             return plan_err!("{}: the bins are {}, and the values {of}", self.shown(), bins.data_type());
         };
         Ok(vec![common.clone(), DataType::new_list(common, true)])

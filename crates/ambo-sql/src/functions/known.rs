@@ -82,7 +82,9 @@ pub(crate) fn known(state: &SessionState) -> BTreeMap<String, &'static str> {
     all.extend(function_names().map(|(name, kind)| (name.to_owned(), kind)));
     all.extend(state.aggregate_functions().keys().map(|name| (name.clone(), "aggregate")));
     // Operators are functions, too.
-    all.retain(|name, _| is_name(name) && !INTERNAL.contains(&name.as_str()) && !name.ends_with("_in_order"));
+    let is_internal = |name: &str| INTERNAL.contains(&name) || name.ends_with("_in_order");
+    let of_elements = |name: &str| name.strip_prefix("list_").is_some_and(is_internal);
+    all.retain(|name, _| is_name(name) && !is_internal(name) && !of_elements(name));
     all
 }
 

@@ -98,7 +98,7 @@ impl Drop for Clock {
 
 impl Sleep {
     async fn sleep(&self, seconds: f64) -> Result<()> {
-        let Ok(time) = Duration::try_from_secs_f64(seconds.max(0.0)) else {
+        let Ok(time) = Duration::try_from_secs_f64(if seconds < 0.0 { 0.0 } else { seconds }) else {
             return exec_err!("pg_sleep: {seconds} is not how many seconds to wait");
         };
         // The clock is one of the threads that look at it.

@@ -98,7 +98,7 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
 }
 
 /// Functions of windows that may have an order of their own, how many arguments they have, and what stands for those that are left out.
-const IN_ORDER: [(&str, &str, usize, &[&str]); 19] = [
+const IN_ORDER: [(&str, &str, usize, &[&str]); 20] = [
     ("row_number", "row_number", 0, &[]),
     ("rank", "rank", 0, &[]),
     ("percent_rank", "percent_rank", 0, &[]),
@@ -109,6 +109,7 @@ const IN_ORDER: [(&str, &str, usize, &[&str]); 19] = [
     ("first_value", "first_value", 1, &[]),
     ("first", "first_value", 1, &[]),
     ("arbitrary", "first_value", 1, &[]),
+    ("any_value", "first_value", 1, &[]),
     ("last_value", "last_value", 1, &[]),
     ("last", "last_value", 1, &[]),
     ("nth_value", "nth_value", 2, &[]),
@@ -170,6 +171,9 @@ fn over_window(name: &str, function: &Function) -> Option<Expr> {
     args.extend(order.iter().map(|by| argument(by.expr.clone())));
     list.args = args;
     list.clauses.retain(|clause| !matches!(clause, FunctionArgumentClause::OrderBy(_)));
+    if name == "any_value" {
+        given.null_treatment = Some(NullTreatment::IgnoreNulls);
+    }
     rename(&mut given, &format!("{of}_in_order"))?;
     Some(Expr::Function(given))
 }

@@ -236,6 +236,22 @@ fn functions_in_from_read_files() {
         ),
         "2024, 2024, x.parquet"
     );
+    // Folders are read as they were written, in the types of what they say.
+    for (form, end) in [("csv", "csv"), ("parquet", "parquet")] {
+        let values =
+            "select 'a b/[0]' as s, 5 as n, date '2024-02-29' as d, 1 as k union all select null, 7, null, 2";
+        c.sql(&format!("copy ({values}) to '{path}/{form}' (format {form}, partition_by (s, n, d))"))
+            .unwrap();
+        assert_eq!(
+            sorted(
+                c,
+                &format!(
+                    "select k, s, n + 1, d + 1 from read_{form}('{path}/{form}/*/*/*/*.{end}', hive_partitioning = true)"
+                )
+            ),
+            "1, a b/[0], 6, 2024-03-01\n2, NULL, 8, NULL"
+        );
+    }
     let both = format!("['{path}/p/year=2023/x.parquet', '{path}/p/year=2024/x.parquet']");
     assert_eq!(sorted(c, &format!("select * from read_parquet({both})")), "2023\n2024");
     assert_eq!(rows(c, &format!("select count(*) from glob('{path}/p/*/*')")), "4");

@@ -1,6 +1,9 @@
 //! Rows that outlive what they came from, and several at once.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, mpsc::RecvTimeoutError},
+    time::{Duration, Instant},
+};
 
 use ambo_sql::{Database, ErrorKind};
 
@@ -99,7 +102,7 @@ fn an_index_that_is_given_up_is_not_there() {
     let db = Database::in_memory().unwrap();
     numbers(&db, 300_000);
     let mut connection = db.connect();
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     connection.on_wait(Duration::from_millis(1), || false);
     let error = connection.sql("create index t_n on t (n)").err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Cancelled, "{error} after {:?}", begun.elapsed());
@@ -127,4 +130,29 @@ fn who_asks_is_told_how_far_a_query_is() {
     // Nothing of it is left.
     drop(rows);
     assert_eq!(interrupter.progress(), None);
+}
+
+// Keeps away: a statement that waits and cannot be ended.
+#[test]
+fn what_sleeps_ends_when_it_is_told_to() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    let begun = Instant::now();
+    let interrupter = connection.interrupter();
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    // Until it is heard: before the statement began, it is not meant.
+    let other = std::thread::spawn(move || {
+        while is_done.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout) {
+            interrupter.interrupt();
+        }
+    });
+    let slept = connection.sql("select pg_sleep(600)").and_then(|rows| rows.single().map(drop));
+    assert_eq!(slept.unwrap_err().kind(), ErrorKind::Cancelled);
+    drop(done);
+    other.join().unwrap();
+    connection.sql("set statement_timeout = 50").unwrap();
+    let slept = connection.sql("select pg_sleep(600) from range(3)").and_then(|rows| rows.single().map(drop));
+    let error = slept.unwrap_err();
+    assert!(error.message().contains("statement_timeout"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(300));
 }
