@@ -9,6 +9,7 @@
 //! | `%x`, `%X`, `%o` | a whole number to the base of 16 or 8 |
 //! | `%s` | text; `%.3s` at most three characters of it |
 //! | `%c` | the first character |
+//! | `%I`, `%L` | a text as a name or a literal in a statement, as in PostgreSQL; NULL is no name |
 //! | `%%` | `%` |
 //!
 //! Patterns without `%` may have places in braces instead ([`places`]).
@@ -28,6 +29,8 @@ use datafusion::{
     common::{Result, ScalarValue, exec_datafusion_err, exec_err},
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
+
+use super::text_parts::{literal, name};
 
 /// Wider fields are refused: a mistake would take the memory.
 const WIDTH_MAX: usize = 10_000;
@@ -235,9 +238,14 @@ impl Form {
                 })
             }
             'c' => self.padded(text(next()?)?.unwrap_or_default().chars().take(1).collect()),
+            'I' => match text(next()?)? {
+                Some(text) => self.padded(name(&text)),
+                None => return exec_err!("format: NULL is no name, as '{format}' asks for"),
+            },
+            'L' => self.padded(text(next()?)?.map_or_else(|| "NULL".to_owned(), |text| literal(&text))),
             other => {
                 return exec_err!(
-                    "printf knows no %{other}, as in '{format}'; there are d, i, u, f, e, g, x, o, s, c"
+                    "printf knows no %{other}, as in '{format}'; there are d, i, u, f, e, g, x, o, s, c, I, L"
                 );
             }
         })

@@ -39,7 +39,7 @@ fn split(of: &[Given<'_>]) -> Result<Made> {
 }
 
 /// PostgreSQL's: with an E before it if there is a backslash.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");
     match quoted.contains('\\') {
         true => format!("E'{}'", quoted.replace('\\', "\\\\")),
@@ -48,7 +48,7 @@ fn literal(text: &str) -> String {
 }
 
 /// A name with quotes, if it needs them.
-fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$');
     match is_plain && !is_keyword(text) {

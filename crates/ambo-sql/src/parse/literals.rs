@@ -3,7 +3,7 @@
 //! * `x ISNULL` and `x NOTNULL` are `x IS NULL` and `x IS NOT NULL`, and no names of columns;
 //! * texts with a line break between them are one text, as in SQL; without it the second is no name of a column, but an error;
 //! * `0x1F`, `0o17` and `0b101` are numbers, `x'1F'` is a blob;
-//! * `timestamp_s '…'` is a cast of a text.
+//! * `timestamp_s '…'` is a cast of a text, and `U&'\0061'` a text.
 
 use datafusion::sql::sqlparser::{
     keywords::Keyword,
@@ -58,7 +58,13 @@ const BEFORE_OPERANDS: [Keyword; 36] = [
 /// # Errors
 /// Two texts one behind the other.
 pub(super) fn say_literals(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, ParserError> {
-    let tokens = joined(numbers(tokens))?;
+    let mut tokens = numbers(tokens);
+    for token in &mut tokens {
+        if let Token::UnicodeStringLiteral(text) = &mut token.token {
+            token.token = Token::SingleQuotedString(std::mem::take(text));
+        }
+    }
+    let tokens = joined(tokens)?;
     Ok(casts(null_tests(tokens)))
 }
 

@@ -77,19 +77,16 @@ impl VisitorMut for Meant {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         say(expr);
-        if self.is_client
-            && let Expr::Identifier(name) = expr
-            && name.quote_style.is_none()
-            && ident(name) == "current_schema"
-        {
-            *expr = call("pg_client_current_schema", Vec::new());
-        }
-        // The parser knows its sisters.
+        // The parser knows their sisters.
         if let Expr::Identifier(name) = expr
             && name.quote_style.is_none()
-            && ident(name) == "current_role"
         {
-            *expr = call("current_role", Vec::new());
+            match ident(name).as_str() {
+                "current_role" => *expr = call("current_role", Vec::new()),
+                "current_schema" if self.is_client => *expr = call("pg_client_current_schema", Vec::new()),
+                "current_schema" => *expr = call("current_schema", Vec::new()),
+                _ => {}
+            }
         }
         if self.is_client
             && let Expr::Function(function) = expr

@@ -31,7 +31,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 195] = [
+const MEANINGS: [(&str, usize, &str); 196] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -232,6 +232,7 @@ const MEANINGS: [(&str, usize, &str); 195] = [
     ("array_push_front", 2, "array_prepend($2, $1)"),
     ("list_push_front", 2, "array_prepend($2, $1)"),
     ("map", 0, "MAP {}"),
+    ("quote_nullable", 1, "coalesce(quote_literal($1), 'NULL')"),
     ("sleep_ms", 1, "pg_sleep($1 / CAST(1000 AS DOUBLE))"),
     ("encode", 1, "bytes_of($1)"),
     ("decode", 1, "CAST($1 AS VARCHAR)"),
@@ -289,6 +290,9 @@ pub(crate) fn function_names() -> impl Iterator<Item = (&'static str, &'static s
         "invoke",
         "struct_pack",
         "try",
+        "make_interval",
+        "num_nulls",
+        "num_nonnulls",
         "alias",
         "json_transform",
         "from_json",
@@ -327,7 +331,13 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if name == "struct_insert" || name == "struct_update" {
         return Some(call(&name, named(function, 1)?));
     }
+    if name == "make_interval" {
+        return interval_of_parts(function);
+    }
     let mut arguments = arguments(function)?;
+    if matches!(name.as_str(), "num_nulls" | "num_nonnulls") {
+        return counted_nulls(arguments, name == "num_nulls");
+    }
     if name == "invoke" && !arguments.is_empty() {
         return invoked(arguments);
     }
@@ -389,6 +399,55 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
         }
     }
     said(&name, arguments, Some(function))
+}
+
+/// `make_interval(1, 2, 0, 3)`, `make_interval(days => 3)`: the sum of so many years, months, weeks, days, hours, minutes and seconds.
+fn interval_of_parts(function: &Function) -> Option<Expr> {
+    const PARTS: [(&str, &str); 7] = [
+        ("years", "1 year"),
+        ("months", "1 month"),
+        ("weeks", "7 days"),
+        ("days", "1 day"),
+        ("hours", "1 hour"),
+        ("mins", "1 minute"),
+        ("secs", "1 second"),
+    ];
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let mut sum = trees::expr("INTERVAL '0 days'");
+    for (nth, argument) in list.args.iter().enumerate() {
+        let (part, value) = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (PARTS.get(nth)?, value),
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                (PARTS.iter().find(|(part, _)| *part == ident(name))?, value)
+            }
+            _ => return None,
+        };
+        let mut term = trees::expr(&format!("0 * INTERVAL '{}'", part.1));
+        if let Expr::BinaryOp { left, .. } = &mut term {
+            **left = Expr::Nested(Box::new(value.clone()));
+        }
+        let (left, right) = (Box::new(sum), Box::new(Expr::Nested(Box::new(term))));
+        sum = Expr::BinaryOp { left, op: BinaryOperator::Plus, right };
+    }
+    Some(Expr::Nested(Box::new(sum)))
+}
+
+/// `num_nulls(a, b)`: how many are NULL, or are not.
+fn counted_nulls(arguments: Vec<Expr>, are_null: bool) -> Option<Expr> {
+    let count = |argument: Expr| {
+        let of = Box::new(nested(argument));
+        let test = if are_null { Expr::IsNull(of) } else { Expr::IsNotNull(of) };
+        let mut one = trees::expr("CASE WHEN true THEN 1 ELSE 0 END");
+        if let Expr::Case { conditions, .. } = &mut one {
+            conditions[0].condition = test;
+        }
+        one
+    };
+    let sum = arguments.into_iter().map(count).reduce(|left, right| {
+        let (left, right) = (Box::new(left), Box::new(right));
+        Expr::BinaryOp { left, op: BinaryOperator::Plus, right }
+    });
+    sum.map(|sum| Expr::Nested(Box::new(sum)))
 }
 
 /// `unnest(list, recursive := true)`, `unnest(list, max_depth := 2)`: the rows of the lists within the list.
