@@ -280,13 +280,14 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             _ => rules.push(rule),
         }
     }
-    rules.push(Arc::new(WindowOrder));
-    rules.push(Arc::new(NumberedRows));
     rules.push(Arc::new(NestedTops));
     rules.push(Arc::new(ReadAgain));
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules.push(Arc::new(LazyValues));
+    // Behind those that put operators between others, which know less of the rows.
+    rules.push(Arc::new(WindowOrder));
+    rules.push(Arc::new(NumberedRows));
     rules.push(Arc::new(JoinKeys));
     rules
 }

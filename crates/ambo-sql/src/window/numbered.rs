@@ -14,8 +14,8 @@ use std::{
 use arrow::{
     array::{ArrayRef, Int64Array, RecordBatch, UInt32Array},
     buffer::BooleanBuffer,
-    compute::{kernels::cmp::distinct, take},
-    datatypes::SchemaRef,
+    compute::{cast, kernels::cmp::distinct, take},
+    datatypes::{DataType, SchemaRef},
 };
 use datafusion::{
     common::{
@@ -24,6 +24,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
+    functions_window::{rank::Rank, row_number::RowNumber},
     physical_expr::{
         PhysicalExpr,
         window::{StandardWindowExpr, WindowExpr},
@@ -78,6 +79,8 @@ struct Numbering {
     kind: Kind,
     partition: Vec<Arc<dyn PhysicalExpr>>,
     order: Vec<Arc<dyn PhysicalExpr>>,
+    /// The planner's own functions are unsigned.
+    ty: DataType,
 }
 
 impl Numbering {
@@ -85,7 +88,7 @@ impl Numbering {
     fn new(expr: &Arc<dyn WindowExpr>, schema: &SchemaRef) -> Option<Self> {
         let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
         let function = standard.get_standard_func_expr().as_any().downcast_ref::<WindowUDFExpr>()?.fun();
-        if !is_signed(function) {
+        if !is_signed(function) && !function.inner().is::<RowNumber>() && !function.inner().is::<Rank>() {
             return None;
         }
         let kind = match function.name() {
@@ -97,7 +100,8 @@ impl Numbering {
         let partition = expr.partition_by().to_vec();
         let order: Vec<_> = expr.order_by().iter().map(|sort| sort.expr.clone()).collect();
         let is_flat = |key: &Arc<dyn PhysicalExpr>| key.data_type(schema).is_ok_and(|ty| !ty.is_nested());
-        partition.iter().chain(&order).all(is_flat).then_some(Self { kind, partition, order })
+        let ty = expr.field().ok()?.data_type().clone();
+        partition.iter().chain(&order).all(is_flat).then_some(Self { kind, partition, order, ty })
     }
 }
 
@@ -220,7 +224,7 @@ impl Numbered {
     fn numbered(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut columns = batch.columns().to_vec();
         for (numbering, state) in &mut self.numberings {
-            columns.push(Arc::new(state.numbers(numbering, batch)?));
+            columns.push(cast(&state.numbers(numbering, batch)?, &numbering.ty)?);
         }
         Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
     }
