@@ -34,11 +34,13 @@ pub struct BuildOptions {
     pub keys: Option<(IntegerCodec, usize)>,
     /// How records are compressed.
     pub records: Option<RecordCompression>,
+    /// Whether parents of leaves have filters of their keys: look-ups of keys that are not there read no leaf.
+    pub filters: bool,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { fanout_max: usize::MAX, keep_in_cache: true, keys: None, records: None }
+        Self { fanout_max: usize::MAX, keep_in_cache: true, keys: None, records: None, filters: false }
     }
 }
 
@@ -89,6 +91,8 @@ pub(super) struct Adopted<'k> {
     pub ptr: PagePtr,
     pub entries: u64,
     pub summary: LeafSummary,
+    /// The filter of its keys, if its parent has one.
+    pub filter: &'k [u8],
     /// At or below its first key and above all before.
     pub lower: &'k [u8],
     pub ceiling: Ceiling<'k>,
@@ -337,11 +341,12 @@ impl TreeBuilder {
         last.extend_from_slice(self.previous.last_key().expect("it has entries"));
         self.floor = Floor::Last(last);
         let entries = self.previous.len() as u64;
+        let filter = if self.options.filters { self.previous.filter() } else { Vec::new() };
         let (page, summary) = self.previous.encode();
         let ptr = self.writer.write(page)?;
         self.previous.clear();
         self.meta.leaf_pages += u64::from(ptr.units());
-        self.add_child(0, separator, Child { ptr, entries, summary })
+        self.add_child(0, separator, Child { ptr, entries, summary, filter })
     }
 
     /// Whether adopting a leaf now leaves no page behind that is less than half full.
@@ -390,7 +395,8 @@ impl TreeBuilder {
         add(&mut self.meta.blob_pages, summary.blob_pages);
         self.meta.leaf_pages += u64::from(ptr.units());
         self.meta.compression.mixed |= leaf.compression != self.options.compression();
-        self.add_child(0, separator, Child { ptr, entries, summary })
+        let filter = if self.options.filters { leaf.filter.to_vec() } else { Vec::new() };
+        self.add_child(0, separator, Child { ptr, entries, summary, filter })
     }
 
     /// Adds a child to the rightmost page of a level, writing that page first if it is full.
@@ -415,7 +421,11 @@ impl TreeBuilder {
         let (separator, entries) = self.levels[level].encode(&mut self.scratch);
         let ptr = self.writer.write(&self.scratch)?;
         self.meta.inner_pages += u64::from(ptr.units());
-        self.add_child(level + 1, separator, Child { ptr, entries, summary: LeafSummary::default() })
+        self.add_child(
+            level + 1,
+            separator,
+            Child { ptr, entries, summary: LeafSummary::default(), filter: Vec::new() },
+        )
     }
 
     /// Writes what is left. The pages can be read from then on; they belong to whoever keeps the description.

@@ -13,6 +13,7 @@ use super::{
     inner::InnerView,
     key_reader::KeyReader,
     leaf::{LeafSummary, LeafView, Stored},
+    leaf_filter,
     meta::TreeMeta,
     packed,
     tree::Tree,
@@ -77,6 +78,7 @@ impl Tree {
             seen: BTreeMap::new(),
             last_key: None,
             unpacked: Vec::new(),
+            filter: Vec::new(),
             failure: None,
         };
         let meta = *self.meta();
@@ -110,6 +112,8 @@ struct Check<'t> {
     last_key: Option<Vec<u8>>,
     /// A buffer for compressed records.
     unpacked: Vec<u8>,
+    /// Of the leaf that is next.
+    filter: Vec<u8>,
     failure: Option<Error>,
 }
 
@@ -232,6 +236,12 @@ impl Check<'_> {
                 Err(what) => return self.problem(ptr, format!("child {index}: {what}")),
             };
         let before = self.report.problems.len();
+        if view.level == 1 {
+            match view.filter(page, index) {
+                Ok(filter) => filter.clone_into(&mut self.filter),
+                Err(what) => return self.problem(ptr, format!("child {index}: {what}")),
+            }
+        }
         let (counted, summary) = self.subtree(child, view.level, left, right);
         *total = total.saturating_add(entries);
         if self.report.problems.len() > before {
@@ -279,6 +289,9 @@ impl Check<'_> {
             }
             if key.len() > KEY_BYTES_MAX {
                 self.problem(ptr, format!("key {index} has {} bytes", key.len()));
+            }
+            if !leaf_filter::may_have(&self.filter, &key) {
+                self.problem(ptr, format!("key {index} is denied by the filter above"));
             }
             summary.key_bytes += key.len() as u64;
             let last = self.last_key.get_or_insert_default();

@@ -9,6 +9,7 @@ use super::{
     key_list::{self, KeyMeasure},
     key_reader::KeyReader,
     leaf::{FIXED, LeafSummary, LeafView, OFFSETS, Stored},
+    leaf_filter,
     node::{self, BODY, FLAG_KEYS_64, FLAG_KINDS, FLAG_WIDE, NodeHeader, TAIL},
 };
 
@@ -133,6 +134,11 @@ impl LeafDraft {
     pub(super) fn record(&self, index: usize) -> (Stored, &[u8]) {
         let (start, end) = (start_of(&self.record_ends, index), self.record_ends[index] as usize);
         (self.stored[index], &self.page[self.page.len() - end..self.page.len() - start])
+    }
+
+    /// A filter of the keys.
+    pub(super) fn filter(&self) -> Vec<u8> {
+        leaf_filter::build((0..self.len()).map(|index| self.key(index)), self.page_size)
     }
 
     /// The last key.

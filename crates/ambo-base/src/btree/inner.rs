@@ -9,6 +9,8 @@
 //! | children | (n + 1) × 8 | the [`PagePtr`] of each child |
 //! | ends | (n + 1) × 8 | entries under this child and all before it |
 //! | summaries | (n + 1) × 32 | level 1 only: what is known of each leaf: used u32, tombstones u32, key bytes u64, value bytes u64, blob pages u64 |
+//! | filter offsets | (n + 2) × 2 or 4 | flag bit 3 only: the bytes of all filters before each, and at last of all |
+//! | filters | | flag bit 3 only: the filter of each leaf (see [`super::leaf_filter`]); one without bytes denies nothing |
 //!
 //! A separator is the shortest that parts its neighbours, up to 8 bytes longer where that makes
 //! all separators of the page equally long, and with that an array. It need not be a key.
@@ -20,7 +22,8 @@ use super::{
     Found,
     key_list::{self, KeyList, KeyMeasure, common_prefix},
     leaf::LeafSummary,
-    node::{self, BODY, FLAG_WIDE, NodeHeader, TAIL},
+    leaf_filter,
+    node::{self, BODY, FLAG_FILTERS, FLAG_WIDE, NodeHeader, TAIL},
 };
 
 const SUMMARY: usize = 32;
@@ -38,6 +41,9 @@ pub(super) struct InnerView {
     children_at: usize,
     ends_at: usize,
     summaries_at: usize,
+    /// Zero: there are none.
+    filters_at: usize,
+    offset_bytes: usize,
 }
 
 impl InnerView {
@@ -58,10 +64,17 @@ impl InnerView {
         let children_at = keys.end();
         let ends_at = node::section_end(page, children_at, keys.len() + 1, 8)?;
         let summaries_at = node::section_end(page, ends_at, keys.len() + 1, 8)?;
+        let (mut filters_at, offset_bytes) = (0, header.offset_bytes());
         if level == 1 {
-            node::section_end(page, summaries_at, keys.len() + 1, SUMMARY)?;
+            let end = node::section_end(page, summaries_at, keys.len() + 1, SUMMARY)?;
+            if header.flags & FLAG_FILTERS != 0 {
+                node::section_end(page, end, keys.len() + 2, offset_bytes)?;
+                filters_at = end;
+            }
+        } else if header.flags & FLAG_FILTERS != 0 {
+            return Err("only pages above leaves have filters");
         }
-        Ok(Self { keys, level, children_at, ends_at, summaries_at })
+        Ok(Self { keys, level, children_at, ends_at, summaries_at, filters_at, offset_bytes })
     }
 
     /// How many children.
@@ -130,6 +143,26 @@ impl InnerView {
         })
     }
 
+    /// The filter of leaf `index`; without bytes where there is none.
+    #[inline]
+    pub(super) fn filter<'p>(&self, page: &'p [u8], index: usize) -> Found<&'p [u8]> {
+        if self.filters_at == 0 {
+            return Ok(&[]);
+        }
+        self.check(index)?;
+        let heap = self.filters_at + (self.children() + 1) * self.offset_bytes;
+        let bound = |index| -> Found<usize> {
+            Ok(heap + node::offset(page, self.filters_at, self.offset_bytes, index)?)
+        };
+        page.get(bound(index)?..bound(index + 1)?).ok_or("a filter lies beyond the page")
+    }
+
+    /// False if leaf `index` certainly does not have a key.
+    #[inline]
+    pub(super) fn may_have(&self, page: &[u8], index: usize, key: &[u8]) -> Found<bool> {
+        Ok(leaf_filter::may_have(self.filter(page, index)?, key))
+    }
+
     #[inline]
     fn check(&self, index: usize) -> Found<()> {
         if index < self.children() { Ok(()) } else { Err("a child lies beyond the page") }
@@ -170,12 +203,14 @@ impl Separator {
 }
 
 /// A child of an inner page in the making.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Child {
     pub ptr: PagePtr,
     pub entries: u64,
     /// Of a leaf; else all zero.
     pub summary: LeafSummary,
+    /// Of a leaf; may be without bytes.
+    pub filter: Vec<u8>,
 }
 
 /// An inner page in the making.
@@ -187,6 +222,8 @@ pub(super) struct InnerDraft {
     separators: Vec<Separator>,
     children: Vec<Child>,
     measure: KeyMeasure,
+    /// Bytes of all filters.
+    filters: usize,
 }
 
 impl InnerDraft {
@@ -199,6 +236,7 @@ impl InnerDraft {
             separators: Vec::new(),
             children: Vec::new(),
             measure: KeyMeasure::default(),
+            filters: 0,
         }
     }
 
@@ -209,27 +247,34 @@ impl InnerDraft {
 
     /// The child, if it is the only one.
     pub(super) fn only_child(&self) -> Option<PagePtr> {
-        if let [child] = self.children[..] { Some(child.ptr) } else { None }
+        if let [child] = &self.children[..] { Some(child.ptr) } else { None }
     }
 
-    fn child_bytes(&self) -> usize {
-        if self.level == 1 { 16 + SUMMARY } else { 16 }
+    /// Bytes of what follows the separators, with so many children and bytes of filters.
+    fn children_size(&self, children: usize, filters: usize, offset_bytes: usize) -> usize {
+        let each = if self.level == 1 { 16 + SUMMARY } else { 16 };
+        let offsets = if filters > 0 { (children + 1) * offset_bytes } else { 0 };
+        children * each + offsets + filters
     }
 
     /// Adds a child behind the others if it fits. Two children always do: their page may span several units.
     pub(super) fn push(&mut self, separator: Separator, child: Child) -> Result<(), (Separator, Child)> {
+        debug_assert!(self.level == 1 || child.filter.is_empty(), "leaves have filters");
+        let filters = self.filters + child.filter.len();
         if self.children.is_empty() {
             self.first = separator;
+            self.filters = filters;
             self.children.push(child);
             return Ok(());
         }
         let first = self.separators.first().map_or(separator.short(), Separator::short);
         let measure = self.measure.with(first, separator.short());
-        let size = BODY + measure.size(2) + (self.children.len() + 1) * self.child_bytes() + TAIL;
+        let size = BODY + measure.size(2) + self.children_size(self.children.len() + 1, filters, 2) + TAIL;
         if size > self.page_size && self.children.len() >= 2 {
             return Err((separator, child));
         }
         self.measure = measure;
+        self.filters = filters;
         self.separators.push(separator);
         self.children.push(child);
         Ok(())
@@ -239,10 +284,12 @@ impl InnerDraft {
     /// parts it from its left neighbour, and the entries under it. The draft is empty afterwards.
     pub(super) fn encode(&mut self, page: &mut Vec<u8>) -> (Separator, u64) {
         assert!(!self.children.is_empty(), "an inner page has children");
-        let children_len = self.children.len() * self.child_bytes();
-        let size = BODY + self.measure.size(2) + children_len + TAIL;
-        let offset_bytes = if size > self.page_size { 4 } else { 2 };
-        let size = BODY + self.measure.size(offset_bytes) + children_len + TAIL;
+        let size = |offset_bytes| {
+            let children_len = self.children_size(self.children.len(), self.filters, offset_bytes);
+            (BODY + self.measure.size(offset_bytes) + children_len + TAIL, children_len)
+        };
+        let offset_bytes = if size(2).0 > self.page_size { 4 } else { 2 };
+        let (size, children_len) = size(offset_bytes);
         page.clear();
         page.resize(size.next_multiple_of(self.page_size), 0);
 
@@ -271,11 +318,16 @@ impl InnerDraft {
                 page[at + 24..at + 32].copy_from_slice(&child.summary.blob_pages.to_le_bytes());
             }
         }
+        let has_filters = self.filters > 0;
+        if has_filters {
+            self.encode_filters(page, summaries_at + self.children.len() * SUMMARY, offset_bytes);
+        }
+        let flag = |on: bool, flag: u8| if on { flag } else { 0 };
         let header = NodeHeader {
             keys: count as u32,
             key_encoding: encoded.encoding,
             detail: self.level,
-            flags: if offset_bytes == 4 { FLAG_WIDE } else { 0 },
+            flags: flag(offset_bytes == 4, FLAG_WIDE) | flag(has_filters, FLAG_FILTERS),
             prefix: self.measure.prefix as u32,
             key_list: BODY as u32,
             suffix: encoded.suffix,
@@ -285,13 +337,29 @@ impl InnerDraft {
         assert!(header.used as usize + TAIL <= page.len(), "an inner page is no larger than it was measured");
         header.write(page);
         page_header::set_header(page, PageKind::Inner, 0);
+        if has_filters {
+            page_header::set_filters(page);
+        }
         if cfg!(debug_assertions) {
             self.verify_encoded(page, width, entries);
         }
         self.children.clear();
         self.separators.clear();
         self.measure = KeyMeasure::default();
+        self.filters = 0;
         (std::mem::take(&mut self.first), entries)
+    }
+
+    fn encode_filters(&self, page: &mut [u8], at: usize, offset_bytes: usize) {
+        let heap = at + (self.children.len() + 1) * offset_bytes;
+        let mut end = 0;
+        node::write_offset(page, at, offset_bytes, 0, end);
+        for (index, Child { filter, .. }) in self.children.iter().enumerate() {
+            page[heap + end..heap + end + filter.len()].copy_from_slice(filter);
+            end += filter.len();
+            node::write_offset(page, at, offset_bytes, index + 1, end);
+        }
+        assert_eq!(end, self.filters, "filters are as large as they were measured");
     }
 
     /// That the page reads as the children that were pushed, with `entries` under them.
@@ -304,6 +372,7 @@ impl InnerDraft {
             assert_eq!(view.child(page, index), Ok(child.ptr), "child {index}");
             if self.level == 1 {
                 assert_eq!(view.summary(page, index), Ok(child.summary), "leaf {index}");
+                assert_eq!(view.filter(page, index), Ok(&child.filter[..]), "leaf {index}");
             }
         }
         let mut key = Vec::new();

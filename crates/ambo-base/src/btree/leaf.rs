@@ -35,7 +35,7 @@ use ambo_types::record::RecordKind;
 use super::{
     Found,
     key_list::KeyList,
-    node::{self, FLAG_KINDS, NodeHeader},
+    node::{self, FLAG_FILTERS, FLAG_KINDS, NodeHeader},
 };
 
 /// Records inline and of one width.
@@ -100,6 +100,9 @@ impl LeafView {
         let header = NodeHeader::parse(page)?;
         if page_header::kind(page) != Some(PageKind::Leaf) {
             return Err("a leaf was expected");
+        }
+        if header.flags & FLAG_FILTERS != 0 {
+            return Err("a leaf has no filters of leaves");
         }
         let keys = KeyList::parse(page, &header)?;
         if keys.len() == 0 {

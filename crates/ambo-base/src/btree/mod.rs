@@ -20,6 +20,7 @@ mod key_blocks;
 mod key_list;
 mod key_reader;
 mod leaf;
+mod leaf_filter;
 mod merge;
 mod meta;
 mod node;

@@ -8,7 +8,7 @@
 //! | 16 | 4 | number of keys (a leaf: entries; an inner page: separators, one less than children) |
 //! | 20 | 1 | key encoding: 1 fixed-width suffixes, 2 suffixes with offsets, 3 compressed integers (see [`super::key_list`]) |
 //! | 21 | 1 | leaf: record encoding, 1 fixed width, 2 offsets; inner: level, 1 if the children are leaves |
-//! | 22 | 1 | flags: bit 0, offsets are u32 (else u16); bit 1, a kinds array follows (leaf only); bit 2, key encoding 3 has keys of 8 bytes (else 4) |
+//! | 22 | 1 | flags: bit 0, offsets are u32 (else u16); bit 1, a kinds array follows (leaf only); bit 2, key encoding 3 has keys of 8 bytes (else 4); bit 3, filters of leaves follow (inner, level 1 only) |
 //! | 23 | 1 | key encoding 3: the codec; else zero |
 //! | 24 | 4 | bytes of the common prefix of all keys |
 //! | 28 | 4 | offset in the page of the key list |
@@ -36,6 +36,8 @@ pub(super) const FLAG_WIDE: u8 = 1;
 pub(super) const FLAG_KINDS: u8 = 2;
 /// Flag: compressed keys have 8 bytes.
 pub(super) const FLAG_KEYS_64: u8 = 4;
+/// Flag: an inner page has filters of its leaves.
+pub(super) const FLAG_FILTERS: u8 = 8;
 
 const KEYS: usize = 16;
 const KEY_ENCODING: usize = 20;
@@ -77,7 +79,7 @@ impl NodeHeader {
         };
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        if header[FLAGS] & !(FLAG_WIDE | FLAG_KINDS | FLAG_KEYS_64) != 0 {
+        if header[FLAGS] & !(FLAG_WIDE | FLAG_KINDS | FLAG_KEYS_64 | FLAG_FILTERS) != 0 {
             return Err("unknown flags in the page header");
         }
         Ok(Self {

@@ -143,6 +143,7 @@ impl Splitter<'_> {
             ptr: walker.leaf(),
             entries: walker.entries(),
             summary: walker.summary().unwrap_or_default(),
+            filter: walker.filter()?,
             lower: walker.lower(),
             ceiling: walker.upper().map_or(Ceiling::End, Ceiling::Below),
             compression: tree.meta().compression,

@@ -27,7 +27,11 @@ use ambo_pages::{
 pub(super) const PAGE: usize = 4096;
 
 fn build(store: &Arc<PageStore>, model: &Model, fanout_max: usize) -> Arc<Tree> {
-    let mut builder = TreeBuilder::new(store, BuildOptions { fanout_max, ..BuildOptions::default() });
+    build_with(store, model, BuildOptions { fanout_max, filters: true, ..BuildOptions::default() })
+}
+
+fn build_with(store: &Arc<PageStore>, model: &Model, options: BuildOptions) -> Arc<Tree> {
+    let mut builder = TreeBuilder::new(store, options);
     for (key, value) in model {
         let record = value.as_ref().map_or(Record::TOMBSTONE, |value| Record::inline(value));
         builder.push(key, record).unwrap();
@@ -217,11 +221,12 @@ proptest! {
         models in proptest::collection::vec(model_strategy(60), 1..4),
         drop_tombstones: bool,
         fanout_max in prop_oneof![Just(usize::MAX), 2usize..6],
+        filters: bool,
     ) {
         let store = PageStore::memory(PAGE);
         let trees: Vec<_> = models.iter().map(|model| build(&store, model, fanout_max)).collect();
         let cancel = AtomicBool::new(false);
-        let build = BuildOptions { fanout_max, ..BuildOptions::default() };
+        let build = BuildOptions { fanout_max, filters, ..BuildOptions::default() };
         let options = MergeOptions { drop_tombstones, build, ..MergeOptions::new(&cancel) };
         merge_and_compare(&store, &trees, &models, &options);
     }
@@ -462,6 +467,12 @@ fn check_names_what_is_wrong() {
     let mut summary = root.clone();
     summary[ends + 8 * view.children() + 4] = 1;
     assert!(problems(&summary, 100).contains("summary says"));
+
+    let mut filter = root.clone();
+    let of_first = view.filter(&root, 0).unwrap();
+    let at = root.windows(of_first.len()).position(|bytes| bytes == of_first).unwrap();
+    filter[at..at + of_first.len()].fill(0);
+    assert!(problems(&filter, 100).contains("denied by the filter above"));
 }
 
 /// A store in a file of a simulated disk, of which `frames` pages fit into memory.
@@ -550,7 +561,8 @@ fn the_worked_examples_hold() {
     assert_eq!(page[4093..], *b"abc");
 
     let model: Model = (0..3u8).map(|n| (vec![b'k', n * 2, 9], Some(vec![n]))).collect();
-    let tree = build(&store, &model, 2);
+    let options = BuildOptions { fanout_max: 2, ..BuildOptions::default() };
+    let tree = build_with(&store, &model, options);
     let page = store.read(tree.meta().root, Access::Point).unwrap();
     assert_eq!(page[4..8], [2, 1, 0, 0]);
     let header =
@@ -561,6 +573,15 @@ fn the_worked_examples_hold() {
     assert_eq!((word(66), word(74)), (2, 3), "entries up to the end of each child");
     let used = 48 + 2 + 1 + 2 * 2; // headers, records, prefix "k", suffixes
     assert_eq!((word(82), word(90), word(98), word(106)), (used, 6, 2, 0));
+
+    let filtered = build(&store, &model, 2);
+    let filtered = store.read(filtered.meta().root, Access::Point).unwrap();
+    assert_eq!((filtered[22], filtered[44]), (8, 157), "flag 3 and what is used");
+    assert_eq!(filtered[82..146], page[82..146], "the same summaries");
+    assert_eq!(filtered[146..152], [0, 0, 3, 0, 5, 0], "two filters, of three bytes and of two");
+    assert!(leaf_filter::may_have(&filtered[152..155], b"k\x02\x09"));
+    assert!(leaf_filter::may_have(&filtered[155..157], b"k\x04\x09"));
+    assert!(page[146..157].iter().all(|byte| *byte == 0));
 }
 
 proptest! {

@@ -65,7 +65,7 @@ impl Tree {
         if self.filter.as_ref().is_some_and(|filter| !filter.may_have(key)) {
             return Ok(None);
         }
-        let Some((ptr, _)) = self.descend::<false>(key)? else { return Ok(None) };
+        let Some((ptr, _)) = self.descend::<false, true>(key)? else { return Ok(None) };
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         match find(&page, key) {
@@ -94,7 +94,7 @@ impl Tree {
 
     /// How many entries, tombstones included, have smaller keys.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
-        let Some((ptr, before)) = self.descend::<true>(key)? else { return Ok(0) };
+        let Some((ptr, before)) = self.descend::<true, false>(key)? else { return Ok(0) };
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         let index = LeafView::parse(&page).and_then(|leaf| leaf.keys.search(&page, key));
@@ -152,9 +152,12 @@ impl Tree {
     }
 
     /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that
-    /// is one more cache line a level.
+    /// is one more cache line a level. None if there are no leaves, or its filter is asked and says that it does not.
     #[inline]
-    fn descend<const COUNTED: bool>(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
+    fn descend<const COUNTED: bool, const FILTERED: bool>(
+        &self,
+        key: &[u8],
+    ) -> Result<Option<(PagePtr, u64)>> {
         if self.meta.root.is_null() {
             return Ok(None);
         }
@@ -164,13 +167,17 @@ impl Tree {
         let mut slot = Some(&self.root);
         while level > 0 {
             let Some(node) = self.hot(slot, ptr, level)? else {
-                return self.descend_cold::<COUNTED>(key, ptr, level, before);
+                return self.descend_cold::<COUNTED, FILTERED>(key, ptr, level, before);
             };
             let found = step::<COUNTED>(node.page(), &node.view, key).and_then(|(index, child, entries)| {
                 slot = if level > 1 { Some(node.slot(index)?) } else { None };
-                Ok((child, entries))
+                let is_denied = FILTERED && level == 1 && !node.view.may_have(node.page(), index, key)?;
+                Ok((child, entries, is_denied))
             });
-            let (child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
+            let (child, entries, is_denied) = found.map_err(|what| self.damaged(ptr, what))?;
+            if is_denied {
+                return Ok(None);
+            }
             before = before.saturating_add(entries);
             ptr = child;
             level -= 1;
@@ -196,7 +203,7 @@ impl Tree {
     }
 
     /// Goes on from an inner page that cannot stay in memory.
-    fn descend_cold<const COUNTED: bool>(
+    fn descend_cold<const COUNTED: bool, const FILTERED: bool>(
         &self,
         key: &[u8],
         ptr: PagePtr,
@@ -206,8 +213,14 @@ impl Tree {
         let (mut ptr, mut before) = (ptr, before);
         for level in (1..=level).rev() {
             let page = self.store.read(ptr, Access::Inner)?;
-            let found = InnerView::parse(&page, level).and_then(|view| step::<COUNTED>(&page, &view, key));
-            let (_, child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
+            let found = InnerView::parse(&page, level).and_then(|view| {
+                let (index, child, entries) = step::<COUNTED>(&page, &view, key)?;
+                Ok((child, entries, FILTERED && level == 1 && !view.may_have(&page, index, key)?))
+            });
+            let (child, entries, is_denied) = found.map_err(|what| self.damaged(ptr, what))?;
+            if is_denied {
+                return Ok(None);
+            }
             before = before.saturating_add(entries);
             ptr = child;
         }

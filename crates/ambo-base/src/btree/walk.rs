@@ -125,6 +125,13 @@ impl<'t> LeafWalker<'t> {
         self.summary
     }
 
+    /// The filter of its keys that its parent has; without bytes if there is none.
+    pub(super) fn filter(&self) -> Result<&[u8]> {
+        let Some(parent) = self.path.last() else { return Ok(&[]) };
+        let filter = parent.view.filter(&parent.page, parent.index);
+        filter.map_err(|what| self.tree.damaged(parent.ptr, what))
+    }
+
     /// All keys of the leaf are at or above this.
     pub(super) fn lower(&self) -> &[u8] {
         &self.lower

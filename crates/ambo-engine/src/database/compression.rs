@@ -28,6 +28,7 @@ impl DatabaseVersion {
         BuildOptions {
             keys: definition.key_compression.zip(definition.key_width().map(|width| width.bytes())),
             records: definition.record_compression.map(|codec| RecordCompression { codec, dictionary }),
+            filters: definition.storage.traits().leaf_filters,
             ..BuildOptions::default()
         }
     }

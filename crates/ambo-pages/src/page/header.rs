@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 4 | CRC32C of everything after it, over all units of the page |
 //! | 4 | 1 | kind: 1 leaf, 2 inner, 3 blob, 4 free list ([`PageKind`]) |
-//! | 5 | 1 | version of the kind's layout, 1 |
+//! | 5 | 1 | version of the kind's layout: 1, or 2 for inner pages that have filters of leaves |
 //! | 6 | 2 | flags, meaning up to the kind |
 //! | 8 | 8 | the page's own number: a write that went astray is noticed |
 //! | 16 | … | payload |
@@ -18,6 +18,8 @@ use ambo_types::id::PageNo;
 pub const HEADER_BYTES: usize = 16;
 /// The layout version written by this code.
 pub const PAGE_VERSION: u8 = 1;
+/// The layout version of inner pages that have filters of leaves.
+pub const PAGE_VERSION_FILTERS: u8 = 2;
 
 const CRC_AT: usize = 0;
 const KIND_AT: usize = 4;
@@ -64,6 +66,12 @@ pub fn set_header(page: &mut [u8], kind: PageKind, flags: u16) {
     page[FLAGS_AT..NUMBER_AT].copy_from_slice(&flags.to_le_bytes());
 }
 
+/// Says that an inner page has filters of leaves, which older programs do not know.
+pub fn set_filters(page: &mut [u8]) {
+    debug_assert_eq!(kind(page), Some(PageKind::Inner), "inner pages have filters");
+    page[VERSION_AT] = PAGE_VERSION_FILTERS;
+}
+
 /// The kind of a verified page; `None` for a number that no kind has.
 pub fn kind(page: &[u8]) -> Option<PageKind> {
     PageKind::from_u8(page[KIND_AT])
@@ -95,9 +103,10 @@ pub(super) fn verify(page: &[u8], number: PageNo) -> Result<(), String> {
     if kind(page).is_none() {
         return Err(format!("page {number} is of unknown kind {}", page[KIND_AT]));
     }
-    if page[VERSION_AT] != PAGE_VERSION {
+    let newest = if kind(page) == Some(PageKind::Inner) { PAGE_VERSION_FILTERS } else { PAGE_VERSION };
+    if !(PAGE_VERSION..=newest).contains(&page[VERSION_AT]) {
         return Err(format!(
-            "page {number} has layout version {}, this program knows {PAGE_VERSION}",
+            "page {number} has layout version {}, this program knows {newest}",
             page[VERSION_AT]
         ));
     }
@@ -146,6 +155,13 @@ mod tests {
             page[at] = value;
             seal(&mut page, PageNo(1));
             assert!(verify(&page, PageNo(1)).unwrap_err().contains(what));
+        }
+        for (version, is_known) in [(0, false), (1, true), (2, true), (3, false)] {
+            let mut page = vec![0; 4096];
+            set_header(&mut page, PageKind::Inner, 0);
+            page[VERSION_AT] = version;
+            seal(&mut page, PageNo(1));
+            assert_eq!(verify(&page, PageNo(1)).is_ok(), is_known, "inner pages of version {version}");
         }
     }
 }

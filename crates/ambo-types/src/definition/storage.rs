@@ -38,6 +38,8 @@ pub struct StorageTraits {
     pub bitmap_indexes: bool,
     /// Compacted rows are records of one width, which [`Records`](super::Records) describe.
     pub records: bool,
+    /// Trees have filters of the keys of each leaf: look-ups of keys that are not there read no leaf.
+    pub leaf_filters: bool,
     /// The storage of the entries of indexes. It is the same for all that are durable, so they may follow each other.
     pub of_indexes: Storage,
 }
@@ -48,11 +50,12 @@ const BTREE: StorageTraits = StorageTraits {
     by_column: false,
     bitmap_indexes: false,
     records: false,
+    leaf_filters: false,
     of_indexes: Storage::BTree,
 };
 const MEMORY: StorageTraits =
     StorageTraits { name: "memory", durable: false, of_indexes: Storage::Memory, ..BTREE };
-const LSM: StorageTraits = StorageTraits { name: "lsm", ..BTREE };
+const LSM: StorageTraits = StorageTraits { name: "lsm", leaf_filters: true, ..BTREE };
 const COLUMN: StorageTraits =
     StorageTraits { name: "column", by_column: true, bitmap_indexes: true, ..BTREE };
 const APPEND: StorageTraits = StorageTraits { name: "append", records: true, ..COLUMN };
