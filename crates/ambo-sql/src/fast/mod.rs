@@ -9,6 +9,7 @@ mod condition;
 mod expression;
 mod moment;
 mod plan;
+mod ranged;
 mod read;
 mod recognise;
 mod target;

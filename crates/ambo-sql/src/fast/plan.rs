@@ -7,6 +7,7 @@ use super::{
     condition::{Answer, Condition},
     expression::{Expression, cast},
     moment::Assigned,
+    ranged::Ranged,
 };
 use crate::rights::Right;
 
@@ -25,9 +26,11 @@ impl FastPlan {
         let has_moments = match &action {
             Action::Insert(insert) => insert.has_moments(),
             Action::Update(update) => has_moments(&update.sets),
-            Action::Read { .. } | Action::Count { .. } | Action::Delete { .. } | Action::DeleteRange(_) => {
-                false
-            }
+            Action::Read { .. }
+            | Action::Range(_)
+            | Action::Count { .. }
+            | Action::Delete { .. }
+            | Action::DeleteRange(_) => false,
         };
         Self { stamp, table, action, has_moments }
     }
@@ -35,7 +38,7 @@ impl FastPlan {
     /// The table, and the rights to it that a role has to have.
     pub(crate) fn rights(&self) -> (&str, &'static [Right]) {
         let rights: &[Right] = match &self.action {
-            Action::Read { .. } | Action::Count { .. } => &[Right::Select],
+            Action::Read { .. } | Action::Range(_) | Action::Count { .. } => &[Right::Select],
             Action::Insert(Insert {
                 conflict: OnConflict::Refuse | OnConflict::Ignore,
                 returning: None,
@@ -56,6 +59,8 @@ pub(super) enum Action {
         search: Search,
         output: Output,
     },
+    /// Rows of a range of keys, if it has few.
+    Range(Ranged),
     /// How many rows there are.
     Count {
         schema: SchemaRef,
@@ -164,8 +169,13 @@ impl FastPlan {
             Action::Insert(insert) => insert.returning.as_ref(),
             Action::Update(update) => update.returning.as_ref(),
             Action::Delete { returning, .. } => returning.as_ref(),
-            Action::Read { .. } | Action::Count { .. } | Action::DeleteRange(_) => None,
+            Action::Read { .. } | Action::Range(_) | Action::Count { .. } | Action::DeleteRange(_) => None,
         }
+    }
+
+    /// Whether the planner has to do it after all, where a range of keys has many rows or few.
+    pub(crate) fn is_of_range(&self) -> bool {
+        matches!(self.action, Action::Range(_) | Action::DeleteRange(_))
     }
 
     /// In words, for EXPLAIN.
@@ -173,6 +183,7 @@ impl FastPlan {
         let name = &self.table.definition().name;
         match &self.action {
             Action::Read { search, .. } => format!("read {name} {}", search.describe()),
+            Action::Range(_) => format!("read a range of keys of {name}, if it has few"),
             Action::Count { .. } => format!("count {name} by its segments and pages"),
             Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
             Action::Update(update) => format!("update {name} {}", update.search.describe()),

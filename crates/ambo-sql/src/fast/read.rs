@@ -37,6 +37,7 @@ impl FastPlan {
                 }
                 Ok(Some(Rows::new(output.schema.clone(), Source::Values(rows))))
             }
+            Action::Range(ranged) => self.read_range(view, ranged, params),
             Action::Count { schema } => {
                 let count = i64::try_from(view.count(&self.table, ..)?).unwrap_or(i64::MAX);
                 Ok(Some(Rows::new(schema.clone(), Source::Values([vec![Datum::I64(count)]].into()))))

@@ -2,15 +2,16 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Database, Datum, PickedColumns, Table};
+use ambo::{Database, Datum, PickedColumns, Table, Type};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 
 use super::{
     expression::Expression,
     moment::{Assigned, Moment},
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output, Search, Update},
-    target::Target,
+    plan::{Action, FastPlan, Insert, KeyBounds, Lookup, OnConflict, Output, Search, Update},
+    ranged::{Ranged, Then},
+    target::{Target, is_ordered},
 };
 use crate::{
     hidden::seen,
@@ -58,10 +59,16 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
     let [from] = &select.from[..] else { return None };
     let target = Target::of(db, from)?;
     let Some(condition) = &select.selection else {
-        let is_whole = order_by.is_none() && limit_clause.is_none();
+        let is_whole = order_by.is_none() && limit_clause.is_none() && select.distinct.is_none();
         return is_whole.then(|| count(target, &select.projection)).flatten();
     };
-    let mut search = target.search(condition)?;
+    let Some(mut search) = target.search(condition) else {
+        let bounds = target.bounds(Some(condition)).filter(|bounds| !bounds.bounds.is_empty())?;
+        return limit_clause.is_none().then(|| range(target, bounds, select, order_by.as_ref())).flatten();
+    };
+    if select.distinct.is_some() {
+        return None;
+    }
     let wanted_limit = match limit_clause {
         None => None,
         Some(clause) => Some(limit(clause)?),
@@ -93,11 +100,10 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
     Some((target.table, Action::Read { search, output }))
 }
 
-/// Whether a SELECT is no more than columns, one table and a condition.
+/// Whether a SELECT is no more than columns, one table and a condition; it may say DISTINCT.
 fn is_plain(select: &ast::Select) -> bool {
     let no_groups = matches!(&select.group_by, ast::GroupByExpr::Expressions(by, with) if by.is_empty() && with.is_empty());
     no_groups
-        && select.distinct.is_none()
         && select.top.is_none()
         && select.exclude.is_none()
         && select.into.is_none()
@@ -113,6 +119,108 @@ fn is_plain(select: &ast::Select) -> bool {
         && select.value_table_mode.is_none()
         && select.optimizer_hints.is_empty()
         && select.select_modifiers.is_none()
+}
+
+/// What is read of a range of keys.
+fn range(
+    target: Target,
+    bounds: KeyBounds,
+    select: &ast::Select,
+    order_by: Option<&ast::OrderBy>,
+) -> Option<(Table, Action)> {
+    let is_different = match &select.distinct {
+        None | Some(ast::Distinct::All) => false,
+        Some(ast::Distinct::Distinct) => true,
+        Some(ast::Distinct::On(_)) => return None,
+    };
+    if let Some(output) = sum(&target, &select.projection) {
+        let is_alone = !is_different && order_by.is_none();
+        return is_alone.then(|| (target.table, Action::Range(Ranged::new(bounds, output, Then::Sum))));
+    }
+    let output = output(&target, false, &select.projection)?;
+    let is_plain = |column: &Expression| match column {
+        Expression::Column(column) => {
+            !target.definition().columns[*column].nullable && is_ordered(target.definition(), *column)
+        }
+        _ => false,
+    };
+    if is_different && !output.columns.iter().all(is_plain) {
+        return None;
+    }
+    let order = match order_by {
+        None => Vec::new(),
+        // Names of the output come before those of columns.
+        Some(_) if select.projection.iter().any(|item| matches!(item, SelectItem::ExprWithAlias { .. })) => {
+            return None;
+        }
+        Some(order) => {
+            let order = output_order(&target, &output, order)?;
+            order.iter().all(|(place, _)| is_plain(&output.columns[*place])).then_some(order)?
+        }
+    };
+    let then = if is_different { Then::Different(order) } else { Then::Rows(order) };
+    Some((target.table, Action::Range(Ranged::new(bounds, output, then))))
+}
+
+/// The places in the output of what it is sorted by, and whether backwards.
+fn output_order(target: &Target, output: &Output, order: &ast::OrderBy) -> Option<Vec<(usize, bool)>> {
+    let ast::OrderBy { kind: ast::OrderByKind::Expressions(by), interpolate: None } = order else {
+        return None;
+    };
+    let place = |order: &ast::OrderByExpr| {
+        if order.with_fill.is_some() || order.options.nulls_first.is_some() {
+            return None;
+        }
+        let Expression::Column(column) = target.expression(&order.expr)? else { return None };
+        let is_it = |other: &Expression| matches!(other, Expression::Column(other) if *other == column);
+        Some((output.columns.iter().position(is_it)?, order.options.asc == Some(false)))
+    };
+    by.iter().map(place).collect()
+}
+
+/// `SELECT sum(c)` of a column whose sum needs no more than a bigint.
+fn sum(target: &Target, projection: &[SelectItem]) -> Option<Output> {
+    let (expr, name) = match projection {
+        [SelectItem::UnnamedExpr(expr)] => (expr, None),
+        [SelectItem::ExprWithAlias { expr, alias }] => (expr, Some(ident(alias))),
+        _ => return None,
+    };
+    let Expr::Function(function) = expr else { return None };
+    let argument = argument_of(function, "sum")?;
+    let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(Expr::Identifier(column))) = argument else {
+        return None;
+    };
+    let column = target.column(&[&ident(column)])?;
+    let of = &target.definition().columns[column];
+    let is_short = matches!(of.kind, Type::I8 | Type::I16 | Type::I32) && of.logical.is_none();
+    let name = name.unwrap_or_else(|| format!("sum({})", of.name));
+    let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, true)]));
+    is_short.then(|| Output { columns: vec![Expression::Column(column)], schema, picked: None })
+}
+
+/// The argument of a plain call of an aggregate.
+fn argument_of<'a>(function: &'a ast::Function, name: &str) -> Option<&'a ast::FunctionArg> {
+    let ast::Function {
+        name: called,
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(args),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group,
+    } = function
+    else {
+        return None;
+    };
+    let is_plain = written(called).ok()? == name
+        && within_group.is_empty()
+        && args.duplicate_treatment.is_none()
+        && args.clauses.is_empty();
+    match &args.args[..] {
+        [argument] if is_plain => Some(argument),
+        _ => None,
+    }
 }
 
 /// `LIMIT n`.
@@ -160,24 +268,9 @@ fn count(target: Target, projection: &[SelectItem]) -> Option<(Table, Action)> {
         [SelectItem::ExprWithAlias { expr, alias }] => (expr, ident(alias)),
         _ => return None,
     };
-    let Expr::Function(ast::Function {
-        name: function,
-        uses_odbc_syntax: false,
-        parameters: ast::FunctionArguments::None,
-        args: ast::FunctionArguments::List(args),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group,
-    }) = expr
-    else {
-        return None;
-    };
-    let is_count = written(function).ok()? == "count"
-        && within_group.is_empty()
-        && args.duplicate_treatment.is_none()
-        && args.clauses.is_empty()
-        && matches!(&args.args[..], [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
+    let Expr::Function(function) = expr else { return None };
+    let argument = argument_of(function, "count")?;
+    let is_count = matches!(argument, ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard));
     let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, false)]));
     is_count.then_some((target.table, Action::Count { schema }))
 }

@@ -179,11 +179,14 @@ impl Target {
     /// The range of keys that a condition means, if it says nothing else and nothing depends on the rows: of a table that may have ranges
     /// deleted as such.
     pub(super) fn key_bounds(&self, condition: Option<&Expr>) -> Option<KeyBounds> {
+        let is_plain = self.table.indexes().is_empty() && !has_references(self.definition());
+        is_plain.then(|| self.bounds(condition)).flatten()
+    }
+
+    /// The range of keys that a condition means, if it says nothing else.
+    pub(super) fn bounds(&self, condition: Option<&Expr>) -> Option<KeyBounds> {
         let definition = self.definition();
-        let is_plain = !definition.has_sort_key()
-            && !definition.primary_columns().is_empty()
-            && self.table.indexes().is_empty()
-            && !has_references(definition);
+        let is_plain = !definition.has_sort_key() && !definition.primary_columns().is_empty();
         let mut asked = Asked::default();
         if let Some(condition) = condition {
             self.conditions(condition, &mut asked)?;
@@ -296,8 +299,8 @@ impl Target {
     }
 }
 
-/// Whether values of a column compare in SQL as its keys do. Those of floating point have two zeros, and what is no number.
-fn is_ordered(definition: &TableDefinition, column: usize) -> bool {
+/// Whether values of a column compare in SQL as they are stored. Those of floating point have two zeros, and what is no number.
+pub(super) fn is_ordered(definition: &TableDefinition, column: usize) -> bool {
     !matches!(definition.columns[column].kind, Type::F32 | Type::F64)
 }
 

@@ -15,7 +15,7 @@ use crate::{Error, Result, Rows, rows::Source};
 const RANGE_ROWS_MIN: u64 = 1000;
 
 /// What stops a statement in the middle: an error, or that it is one for the planner after all.
-enum Stop {
+pub(super) enum Stop {
     Planner,
     /// The row is not meant.
     Unfit,
@@ -67,7 +67,7 @@ impl Done {
 impl FastPlan {
     /// Whether it writes.
     pub(crate) fn writes(&self) -> bool {
-        !matches!(self.action, Action::Read { .. } | Action::Count { .. })
+        !matches!(self.action, Action::Read { .. } | Action::Range(_) | Action::Count { .. })
     }
 
     /// Of what kind the statement is.
@@ -76,7 +76,7 @@ impl FastPlan {
             Action::Insert(_) => "INSERT",
             Action::Update(_) => "UPDATE",
             Action::Delete { .. } | Action::DeleteRange(_) => "DELETE",
-            Action::Read { .. } | Action::Count { .. } => "SELECT",
+            Action::Read { .. } | Action::Range(_) | Action::Count { .. } => "SELECT",
         }
     }
 
@@ -99,7 +99,7 @@ impl FastPlan {
                 self.delete(transaction, search, returning.as_ref(), params)
             }
             Action::DeleteRange(bounds) => self.delete_range(transaction, bounds, params).map(Done::from),
-            Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
+            Action::Read { .. } | Action::Range(_) | Action::Count { .. } => Err(Stop::Planner),
         };
         match done {
             Ok(done) => Ok(Some(done)),
@@ -227,7 +227,7 @@ impl FastPlan {
     }
 
     /// The range that bounds mean; none if no row can be in it.
-    fn range(&self, bounds: &KeyBounds, params: &[Datum]) -> Result<Option<Bounds>, Stop> {
+    pub(super) fn range(&self, bounds: &KeyBounds, params: &[Datum]) -> Result<Option<Bounds>, Stop> {
         let columns = self.table.definition().primary_columns();
         let KeyBounds { prefix, bounds } = bounds;
         let prefix = self.values(columns.iter(), prefix, params).ok_or(Stop::Planner)?;

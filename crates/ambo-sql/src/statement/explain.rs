@@ -40,7 +40,7 @@ fn explain(
         && connection.is_plain()
         && let Some(plan) = recognise(&connection.engine().db, of)
         // How many rows there are decides when it is run.
-        && !plan.deletes_range()
+        && !plan.is_of_range()
     {
         return Ok(rows(vec![("short cut".into(), plan.describe())]));
     }

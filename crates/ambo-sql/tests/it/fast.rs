@@ -52,6 +52,14 @@ fn short_cuts_and_the_planner_agree() {
             ("select n from s where id in (3, 4, 4, 99, null)", &[]),
             ("select n from s where id = ?", &[Datum::Null]),
             ("select id from s where id = -1", &[]),
+            ("select id, n from s where id between 3 and 8", &[]),
+            ("select n, d from s where id > ? and id <= ?", &[3.into(), 5i64.into()]),
+            ("select n from s where id between ? and 7", &[Datum::Null]),
+            ("select sum(n) from s where id between 3 and 8", &[]),
+            ("select sum(n) from s where id between 30 and 80", &[]),
+            ("select sum(id) from s where id between 3 and 8", &[]),
+            ("select name, b from t where a = 2 and b >= 1", &[]),
+            ("select distinct a from t where a > 2", &[]),
         ];
         for (question, params) in questions {
             let fast = rows(&mut connection, question, params);
