@@ -31,6 +31,12 @@ pub struct IndexArguments {
     /// Scan by a bitmap for each value: for a column with few values in a table of storage column
     #[arg(long, conflicts_with_all = ["unique", "hash"])]
     pub bitmap: bool,
+    /// Scan by postings in files beside segments: which rows have each value, or the values of all columns together
+    #[arg(long, conflicts_with_all = ["unique", "hash", "bitmap"])]
+    pub br64: bool,
+    /// With --br64: a row stands under the value of each of the columns
+    #[arg(long, requires = "br64")]
+    pub any: bool,
 }
 
 /// Creates and builds an index.
@@ -42,6 +48,9 @@ pub fn create(store: &Store, arguments: &IndexArguments, out: &mut Output) -> Re
     }
     if arguments.bitmap {
         index = index.bitmap();
+    }
+    if arguments.br64 {
+        index = if arguments.any { index.br64_any() } else { index.br64() };
     }
     if arguments.unique {
         index = index.unique();

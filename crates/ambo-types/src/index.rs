@@ -17,6 +17,11 @@ pub enum IndexKind {
     /// By a bitmap for each value, of one column with few of them, in a table of storage column: equality and lists of values. It has no
     /// entries: the bitmaps follow from the segments, and what is newer is looked at.
     Bitmap = 3,
+    /// By postings in a file beside each segment: which of its rows have each value, or each values of several columns. Equality, lists,
+    /// ranges, the first columns only. It has no entries: postings are written with their segment, and what is newer is looked at.
+    Br64 = 4,
+    /// As [`Br64`](Self::Br64), with each row under the value of each of the columns, which are of one type.
+    Br64Any = 5,
 }
 
 impl IndexKind {
@@ -26,7 +31,18 @@ impl IndexKind {
             Self::Ordered => "ordered",
             Self::Hash => "hash",
             Self::Bitmap => "bitmap",
+            Self::Br64 | Self::Br64Any => "br64",
         }
+    }
+
+    /// Whether there is an entry for each row; otherwise rows are found by scans that ask what is known of segments.
+    pub fn has_entries(self) -> bool {
+        matches!(self, Self::Ordered | Self::Hash)
+    }
+
+    /// Whether its postings are in files.
+    pub fn has_postings(self) -> bool {
+        matches!(self, Self::Br64 | Self::Br64Any)
     }
 }
 
@@ -72,6 +88,18 @@ impl IndexDefinition {
     /// Finds rows by a bitmap for each value.
     pub fn bitmap(mut self) -> Self {
         self.kind = IndexKind::Bitmap;
+        self
+    }
+
+    /// Finds rows by postings in files.
+    pub fn br64(mut self) -> Self {
+        self.kind = IndexKind::Br64;
+        self
+    }
+
+    /// Finds rows by postings in files, by a value in any of the columns.
+    pub fn br64_any(mut self) -> Self {
+        self.kind = IndexKind::Br64Any;
         self
     }
 
@@ -135,16 +163,28 @@ impl IndexOf {
             }
             columns.push(column);
         }
-        let is_bitmap = wanted.kind == IndexKind::Bitmap;
-        if is_bitmap && (!table.storage.traits().bitmap_indexes || columns.len() > 1 || wanted.unique) {
+        let is_by_positions = !wanted.kind.has_entries();
+        if is_by_positions && (!table.storage.traits().bitmap_indexes || wanted.unique) {
             return invalid(format!(
-                "a bitmap index is over one column of a table of storage column, and not unique; \"{}\" is of storage {}",
+                "a {} index is of a table of storage column or append, and not unique; \"{}\" is of storage {}",
+                wanted.kind.name(),
                 table.name,
                 table.storage.name()
             ));
         }
-        // It has nothing to be built of.
-        Ok(Self { table: id, columns, kind: wanted.kind, unique: wanted.unique, ready: is_bitmap })
+        if wanted.kind == IndexKind::Bitmap && columns.len() > 1 {
+            return invalid(
+                "a bitmap index is over one column; one of kind br64 may have several".to_owned(),
+            );
+        }
+        if wanted.kind == IndexKind::Br64Any {
+            let first = table.columns[columns[0]].kind;
+            if columns.len() < 2 || columns.iter().any(|column| table.columns[*column].kind != first) {
+                return invalid("ANY is over two columns or more, all of one type".to_owned());
+            }
+        }
+        // What is known of segments is made beside them, and asked as far as it is there.
+        Ok(Self { table: id, columns, kind: wanted.kind, unique: wanted.unique, ready: is_by_positions })
     }
 
     /// The definition of the table that holds the entries.

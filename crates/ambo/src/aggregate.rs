@@ -137,7 +137,7 @@ impl Query {
 impl Select {
     /// The same rows, with other columns.
     fn reading(&self, columns: Vec<usize>) -> Self {
-        let plan = ScanPlan { columns, filters: self.plan().filters.clone() };
+        let plan = ScanPlan { columns, filters: self.plan().filters.clone(), ..ScanPlan::default() };
         self.with_plan(plan)
     }
 }

@@ -150,14 +150,30 @@ impl Index {
     /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions;
     /// neither reads a compacted row.
     pub fn count(&self, values: &[Datum]) -> Result<u64> {
-        if self.of.kind == IndexKind::Bitmap {
-            let test = match &self.fit(values)?[..] {
-                [Datum::Null] => Test::IsNull,
-                [value] => Test::Compare(Compare::Equal, value.clone()),
-                _ => return Err(Error::Invalid(format!("index \"{}\" has one column", self.name))),
+        if self.of.kind == IndexKind::Br64Any {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" has rows under the value of each column; count by a condition on these",
+                self.name
+            )));
+        }
+        if !self.of.kind.has_entries() {
+            let values = self.fit(values)?;
+            if values.is_empty() || values.len() > self.of.columns.len() {
+                let (given, columns) = (values.len(), self.of.columns.len());
+                return Err(Error::Invalid(format!(
+                    "index \"{}\" has {columns} columns, not {given}",
+                    self.name
+                )));
+            }
+            let filter = |(column, value): (&usize, &Datum)| Filter {
+                column: *column,
+                test: match value {
+                    Datum::Null => Test::IsNull,
+                    value => Test::Compare(Compare::Equal, value.clone()),
+                },
             };
-            let filters = vec![Filter { column: self.of.columns[0], test }];
-            let plan = ScanPlan { columns: Vec::new(), filters };
+            let filters = self.of.columns.iter().zip(&values).map(filter).collect();
+            let plan = ScanPlan { columns: Vec::new(), filters, ..ScanPlan::default() };
             return self.snapshot().scan_columns(self.table.id(), &plan)?.count(1);
         }
         self.snapshot().index_count(self.id, IndexRange::Equal(&self.fit(values)?))

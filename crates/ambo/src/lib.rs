@@ -89,7 +89,7 @@ pub use ambo_engine::{
     },
     database::{
         Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,
-        ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info,
+        ColumnFigures, ColumnSpace, PostingFigures, ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info,
         LoadOptions, Loaded, MemoryUse, PartialsKept, PartialsUsed, PointReport, RecordChoice,
         RecoveryReport, RestorePoint, RestoredKey, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
         TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,

@@ -50,7 +50,10 @@ pub struct Select {
 impl Select {
     pub(crate) fn new(table: &Table, columns: &[&str]) -> Result<Self> {
         let columns = columns.iter().map(|name| column(table, name)).collect::<Result<_>>()?;
-        Ok(Self { table: table.clone(), plan: ScanPlan { columns, filters: Vec::new() } })
+        Ok(Self {
+            table: table.clone(),
+            plan: ScanPlan { columns, filters: Vec::new(), ..ScanPlan::default() },
+        })
     }
 
     /// Leaves out the rows whose value in a column answers `test` with no. What leaves fewest rows should come first.
@@ -60,6 +63,26 @@ impl Select {
     pub fn filter(mut self, name: &str, test: Test) -> Result<Self> {
         self.plan.filters.push(Filter { column: column(&self.table, name)?, test });
         Ok(self)
+    }
+
+    /// Leaves out rows that answer none of these questions with yes, where an index says so. Others may be left: ask them as well.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the table has no such column.
+    pub fn either(mut self, filters: Vec<(String, Test)>) -> Result<Self> {
+        let filter = |(name, test): (String, Test)| Ok(Filter { column: column(&self.table, &name)?, test });
+        let filters = filters.into_iter().map(filter).collect::<Result<_>>()?;
+        self.plan.either.push(filters);
+        Ok(self)
+    }
+
+    /// The names of the indexes with postings in files that its conditions are asked of.
+    ///
+    /// # Errors
+    /// As of a scan.
+    pub fn postings(&self) -> Result<Vec<String>> {
+        let version = self.table.database().engine().current();
+        version.asked_postings(self.table.id(), &*self.plan_in(&version.catalog)?)
     }
 
     /// The same rows, with columns by their places in the definition.
@@ -155,7 +178,7 @@ impl Select {
         for column in &mut plan.columns {
             *column = place(*column)?;
         }
-        for filter in &mut plan.filters {
+        for filter in plan.filters.iter_mut().chain(plan.either.iter_mut().flatten()) {
             filter.column = place(filter.column)?;
         }
         Ok(Cow::Owned(plan))

@@ -81,6 +81,23 @@ fn check_order(run: &ColumnRun, number: usize, report: &mut ColumnReport) {
     }
 }
 
+/// That each posting in a file is one of the rows, and each row has its postings.
+fn check_postings(schema: &ColumnSchema, part: &Part) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for spec in schema.indexed() {
+        let checked = part.segment.postings_files().get(spec.id).and_then(|file| match file {
+            Some(file) => file.check(part.segment.gather(schema, spec)?),
+            None => Ok(Vec::new()),
+        });
+        match checked {
+            Ok(found) => problems.extend(found),
+            Err(error @ Error::Damaged { .. }) => problems.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(problems)
+}
+
 fn check_part(schema: &ColumnSchema, part: &Part) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let directory = part.segment.directory();
@@ -137,5 +154,6 @@ fn check_part(schema: &ColumnSchema, part: &Part) -> Result<Vec<String>> {
     if directory.last_key() != last {
         problems.push("it does not end with its last key".to_owned());
     }
+    problems.extend(check_postings(schema, part)?);
     Ok(problems)
 }

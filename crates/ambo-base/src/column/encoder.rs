@@ -18,7 +18,7 @@ use ambo_codec::{
 };
 use ambo_pages::checksum::crc32c;
 
-use super::{directory::BlockEntry, schema::ColumnSchema};
+use super::{directory::BlockEntry, posting::Gatherer, schema::ColumnSchema};
 use crate::append::RecordWriter;
 use ambo_scan::{Bounds, buffer::ColumnBuffer};
 
@@ -88,13 +88,17 @@ pub(super) struct Encoded {
     pub(super) chunks: Vec<Chunk>,
     /// The records, where rows are stored as these; chunks have heaps then.
     pub(super) records: Option<RecordWriter>,
+    /// The postings of indexes that are in files.
+    pub(super) postings: Vec<Gatherer>,
 }
 
 impl Encoded {
     /// Nothing yet, of rows of this schema.
     pub(super) fn new(schema: &ColumnSchema) -> Self {
         let chunks = std::iter::repeat_with(Chunk::default).take(schema.types().len()).collect();
-        Self { chunks, records: schema.records().map(RecordWriter::new) }
+        let gatherer = |spec| Gatherer::new(spec, schema.types());
+        let postings = schema.indexed().iter().map(gatherer).collect();
+        Self { chunks, records: schema.records().map(RecordWriter::new), postings }
     }
 
     fn push(&mut self, group: &[ColumnBuffer]) -> Result<()> {
@@ -104,6 +108,10 @@ impl Encoded {
             rows > 0 && group.iter().all(|buffer| buffer.len() == rows),
             "columns of a group have the same rows"
         );
+        for gatherer in &mut self.postings {
+            let columns: Vec<_> = gatherer.columns().iter().map(|column| &group[*column]).collect();
+            gatherer.push(&columns)?;
+        }
         let mut pairs = self.chunks.iter_mut().zip(group);
         let Some(records) = &mut self.records else {
             return pairs.try_for_each(|(chunk, buffer)| chunk.push(buffer));

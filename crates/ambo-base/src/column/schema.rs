@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use ambo_codec::{KeySpec, RowSpec, Type, ValueRef};
-use ambo_types::{Error, Result, TableDefinition};
+use ambo_types::{Error, Result, TableDefinition, id::TableId};
 use smallvec::SmallVec;
 
-use super::seen::Unwritten;
+use super::{posting::IndexSpec, seen::Unwritten};
 use crate::append::RecordSchema;
 use ambo_scan::buffer::ColumnBuffer;
 
@@ -37,6 +37,8 @@ pub struct ColumnSchema {
     records: Option<Arc<RecordSchema>>,
     /// What is known of columns that a segment lacks.
     unwritten: Unwritten,
+    /// The indexes whose postings are in files beside segments.
+    indexed: Vec<IndexSpec>,
 }
 
 /// The same columns at the same places.
@@ -47,6 +49,7 @@ impl PartialEq for ColumnSchema {
             && self.rows == other.rows
             && self.raw == other.raw
             && self.records == other.records
+            && self.indexed == other.indexed
             && parts(self) == parts(other)
     }
 }
@@ -84,6 +87,7 @@ impl ColumnSchema {
         let records = RecordSchema::of(definition, &types, &dropped, &required, key_len);
         Ok(Self {
             unwritten: Unwritten::of(types.len()),
+            indexed: Vec::new(),
             records: records.map(Arc::new),
             raw: definition.is_raw(),
             types,
@@ -108,6 +112,7 @@ impl ColumnSchema {
             raw: false,
             records: None,
             unwritten: Unwritten::of(count),
+            indexed: Vec::new(),
         }
     }
 
@@ -120,6 +125,23 @@ impl ColumnSchema {
         self.required.sort_unstable();
         self.required.dedup();
         self
+    }
+
+    /// The same, with these indexes whose postings are in files: id, columns of the table, and whether a row stands under each of them.
+    #[must_use]
+    pub fn indexing<'i>(mut self, indexes: impl Iterator<Item = (TableId, &'i [usize], bool)>) -> Self {
+        let place = |column: &usize| self.places[*column];
+        let spec = |(id, columns, any): (TableId, &'i [usize], bool)| {
+            let columns = columns.iter().map(place).collect();
+            IndexSpec { id, columns, any }
+        };
+        self.indexed = indexes.map(spec).collect();
+        self
+    }
+
+    /// The indexes whose postings are in files beside segments.
+    pub fn indexed(&self) -> &[IndexSpec] {
+        &self.indexed
     }
 
     /// Whether rows that this schema takes may have NULL where `other`, a later one, refuses it.

@@ -13,11 +13,13 @@ use ambo_pages::{
     page::Access,
 };
 use ambo_types::{Error, Result};
+use parking_lot::Mutex;
 
 use super::{
     cache::{BlockCache, Slots},
     directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
     partials::Partials,
+    posting::AttachedFiles,
     row_cache::{RowCache, Slot},
     schema::ColumnSchema,
 };
@@ -54,6 +56,8 @@ pub struct SegmentStore {
     memory: Arc<MemoryBudget>,
     /// Bytes that were freed for others since the allocator was asked to give memory back.
     given: AtomicUsize,
+    /// Held by who looks for files of postings, or makes those that are missing.
+    pub(super) tending: Mutex<()>,
 }
 
 impl Giver for SegmentStore {
@@ -91,6 +95,7 @@ impl SegmentStore {
             partials: Partials::new(memory.clone()),
             memory: memory.clone(),
             given: AtomicUsize::new(0),
+            tending: Mutex::default(),
         });
         let giver: Weak<Self> = Arc::downgrade(&store);
         memory.register(Cache::Segments, giver);
@@ -266,6 +271,8 @@ pub struct Segment {
     tables: Vec<OnceLock<SharedTable>>,
     /// Its blocks in the cache.
     slots: Arc<Slots>,
+    /// Its postings in files.
+    postings: AttachedFiles,
     kept: AtomicBool,
     /// How many keys were looked for in it that it does not have.
     pub(super) fruitless: AtomicU32,
@@ -301,7 +308,8 @@ impl Segment {
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
         let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1, &store.memory);
         let (kept, fruitless) = (AtomicBool::new(false), AtomicU32::new(0));
-        Self { store, id, file, file_bytes, directory, records, tables, slots, kept, fruitless }
+        let postings = AttachedFiles::default();
+        Self { store, id, file, file_bytes, directory, records, tables, slots, postings, kept, fruitless }
     }
 
     /// Its number, which no other segment of the database ever has.
@@ -312,6 +320,21 @@ impl Segment {
     /// Bytes of its file.
     pub fn file_bytes(&self) -> u64 {
         self.file_bytes
+    }
+
+    /// Where its file is.
+    pub(super) fn store(&self) -> &Arc<SegmentStore> {
+        &self.store
+    }
+
+    /// Its postings in files.
+    pub(super) fn postings_files(&self) -> &AttachedFiles {
+        &self.postings
+    }
+
+    /// The names of its files of postings, with how many bytes each has.
+    pub fn posting_files(&self) -> Vec<(String, u64)> {
+        self.postings.all().iter().map(|file| (file.name().to_owned(), file.file_bytes())).collect()
     }
 
     /// What it holds.
@@ -475,6 +498,7 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         if !self.kept.load(Ordering::Acquire) {
+            self.postings.discard();
             // What cannot be removed now is removed when the database is opened again.
             let _ = self.store.remove(self.id);
         }

@@ -1,8 +1,8 @@
 //! What segments use their bytes for.
 
-use ambo_types::{Result, TableDefinition};
+use ambo_types::{Result, TableDefinition, id::TableId};
 
-use super::{schema::ColumnSchema, segment::Segment, set::ColumnSet};
+use super::{posting::IndexSpec, schema::ColumnSchema, segment::Segment, set::ColumnSet};
 use ambo_codec::Type;
 use ambo_scan::buffer::ColumnBuffer;
 
@@ -27,8 +27,25 @@ pub struct ColumnSpace {
     pub deleted_pages: u64,
     /// Bytes of columns that were dropped; their segments keep them until they are written anew.
     pub dropped_bytes: u64,
+    /// The indexes whose postings are in files beside segments.
+    pub postings: Vec<PostingFigures>,
     /// The columns of the table in its order, then the hidden number of a row if there is one.
     pub columns: Vec<ColumnFigures>,
+}
+
+/// Figures of an index whose postings are in files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PostingFigures {
+    /// The index.
+    pub index: TableId,
+    /// Segments that have a file of it.
+    pub files: u64,
+    /// Bytes of the files.
+    pub file_bytes: u64,
+    /// Keys, of each file by itself.
+    pub keys: u64,
+    /// Rows of all keys together.
+    pub postings: u64,
 }
 
 /// Figures of one column in all segments of a table.
@@ -52,6 +69,11 @@ pub struct ColumnFigures {
 }
 
 impl ColumnSpace {
+    /// Bytes of the files of postings.
+    pub fn posting_bytes(&self) -> u64 {
+        self.postings.iter().map(|index| index.file_bytes).sum()
+    }
+
     /// Bytes of the values that are left, as they were given.
     pub fn raw_bytes(&self) -> u64 {
         self.columns.iter().map(|column| column.raw_bytes).sum()
@@ -74,6 +96,7 @@ impl ColumnSet {
             space.groups += part.segment.directory().groups() as u64;
             space.file_bytes += part.segment.file_bytes();
         }
+        space.postings = self.posting_figures();
         debug_assert!(space.deleted_rows <= space.rows, "deleted rows are rows of segments");
         for (column, place) in places(self.schema(), definition) {
             space.columns.push(self.figures(column, place, blocks_max, space.groups)?);
@@ -86,6 +109,24 @@ impl ColumnSet {
         let of_columns = space.columns.iter().map(|column| column.stored_bytes).sum::<u64>();
         space.directory_bytes = space.file_bytes - of_columns - space.dropped_bytes;
         Ok(space)
+    }
+
+    fn posting_figures(&self) -> Vec<PostingFigures> {
+        let of_index = |spec: &IndexSpec| {
+            let mut figures =
+                PostingFigures { index: spec.id, files: 0, file_bytes: 0, keys: 0, postings: 0 };
+            // What is damaged is for the check to tell.
+            let files =
+                self.segments().filter_map(|segment| segment.postings_files().get(spec.id).ok().flatten());
+            for file in files {
+                figures.files += 1;
+                figures.file_bytes += file.file_bytes();
+                figures.keys += file.keys();
+                figures.postings += file.postings();
+            }
+            figures
+        };
+        self.schema().indexed().iter().map(of_index).collect()
     }
 
     fn figures(

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::{
     directory::{self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry},
     encoder::{Chunk, Encoded, Encoder},
+    posting::{Gatherer, PostingFile},
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
 };
@@ -209,17 +210,29 @@ impl SegmentWriter {
         // From here on the file goes if anything fails.
         let mut orphan = Orphan { store: self.store.clone(), id: Some(id) };
         let written = self.write(id, encoded, &*file);
-        let Written { directory, records, bytes } = written.map_err(|error| match error {
+        let Written { directory, records, bytes, postings } = written.map_err(|error| match error {
             WriteError::Io(error) => Error::io(format!("writing {}", SegmentStore::name(id)), error),
             WriteError::Other(error) => error,
         })?;
+        let mut files: Vec<Arc<PostingFile>> = Vec::new();
+        for gathered in postings {
+            match gathered.write(&self.store, id) {
+                Ok(file) => files.push(file),
+                Err(error) => {
+                    files.iter().for_each(|file| file.discard());
+                    return Err(error);
+                }
+            }
+        }
         orphan.id = None;
         drop(orphan);
-        Ok(Arc::new(Segment::new(self.store.clone(), id, file, bytes, directory, records)))
+        let segment = Segment::new(self.store.clone(), id, file, bytes, directory, records);
+        files.into_iter().for_each(|file| segment.postings_files().attach(file));
+        Ok(Arc::new(segment))
     }
 
     fn write(&mut self, id: u64, encoded: Encoded, file: &dyn File) -> Result<Written, WriteError> {
-        let Encoded { chunks, records } = encoded;
+        let Encoded { chunks, records, postings } = encoded;
         let mut out = FileWriter { file, at: 0, pending: Vec::new() };
         let head = match records {
             None => {
@@ -258,7 +271,7 @@ impl SegmentWriter {
         let bytes = out.offset();
         out.flush()?;
         file.sync()?;
-        Ok(Written { directory, records: head.map(Records::new), bytes })
+        Ok(Written { directory, records: head.map(Records::new), bytes, postings })
     }
 
     fn write_chunks(
@@ -301,6 +314,7 @@ struct Written {
     directory: Directory,
     records: Option<Records>,
     bytes: u64,
+    postings: Vec<Gatherer>,
 }
 
 fn unstorable(error: ambo_codec::Error) -> Error {

@@ -31,6 +31,7 @@
 mod combine;
 mod container;
 mod format;
+pub mod gaps;
 mod iter;
 mod kernel;
 mod owned;

@@ -215,7 +215,7 @@ impl World {
     /// Aggregates of all columns, by one of them.
     fn scan(&self, engine: &Arc<Engine>, filters: Vec<Filter>, by: usize) -> Result<()> {
         let columns = 0..definition(self.storage).columns.len();
-        let plan = ScanPlan { columns: columns.clone().collect(), filters };
+        let plan = ScanPlan { columns: columns.clone().collect(), filters, ..ScanPlan::default() };
         let scan = engine.snapshot().scan_columns(self.table, &plan)?;
         let of = |column| {
             let column = Expression::Column(column);

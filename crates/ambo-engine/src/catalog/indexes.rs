@@ -28,6 +28,14 @@ impl Catalog {
         indexes.filter(|index| index.kind == IndexKind::Bitmap).map(|index| index.columns[0])
     }
 
+    /// The indexes of a table whose postings are in files: id, places of the columns in its definition, whether a row stands under each.
+    pub fn posting_indexes(&self, table: TableId) -> impl Iterator<Item = (TableId, &[usize], bool)> {
+        self.indexes_of(table).filter_map(|(id, definition)| {
+            let index = definition.index.as_ref().filter(|index| index.kind.has_postings())?;
+            Some((id, &index.columns[..], index.kind == IndexKind::Br64Any))
+        })
+    }
+
     /// The index of this name (`index` or `schema.index`).
     ///
     /// # Errors
@@ -130,13 +138,14 @@ impl Catalog {
     /// Checks that a table's indexes are possible with a storage.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a bitmap index of a table that is to be no column table.
+    /// [`Error::Invalid`] for a bitmap index, in memory or in files, of a table that is to be no column table.
     pub fn check_storage(&self, table: TableId, storage: Storage) -> Result<()> {
-        let is_bitmap = |of: &IndexOf| of.kind == IndexKind::Bitmap;
+        let is_by_positions = |of: &IndexOf| !of.kind.has_entries();
         let mut indexes = self.indexes_of(table);
-        match indexes.find(|(_, definition)| definition.index.as_ref().is_some_and(is_bitmap)) {
+        match indexes.find(|(_, definition)| definition.index.as_ref().is_some_and(is_by_positions)) {
             Some((_, index)) if !storage.traits().bitmap_indexes => Err(Error::Invalid(format!(
-                "the table has the bitmap index \"{}\", which tables of storage {} cannot have; drop it first",
+                "the table has the {} index \"{}\", which tables of storage {} cannot have; drop it first",
+                index.index.as_ref().map_or("", |of| of.kind.name()),
                 index.name,
                 storage.name()
             ))),

@@ -137,6 +137,10 @@ impl Engine {
         if edit.makes_merges_due() {
             self.signals.raise(|state| &mut state.merge);
         }
+        if edit.catalog.is_some() {
+            // An index may have come whose files are to be made.
+            self.signals.raise(|state| &mut state.merge_segments);
+        }
         Ok(())
     }
 

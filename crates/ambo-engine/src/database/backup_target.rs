@@ -15,7 +15,7 @@
 
 use std::{collections::BTreeSet, io, sync::Arc};
 
-use ambo_base::column::{Segment, SegmentStore};
+use ambo_base::column::{Segment, SegmentStore, is_posting_file};
 use ambo_pages::{
     io::{Disk, File, Lock, OpenMode},
     page::{self, PagesImage, Superblock},
@@ -102,6 +102,7 @@ impl BackupTarget {
         encryption::copy_keys(source, &self.disk)?;
         for segment in segments {
             self.put_segment(source, segment, report)?;
+            self.put_postings(source, segment, report)?;
         }
         debug_assert_eq!(
             report.kept + report.linked + report.copied,
@@ -159,6 +160,35 @@ impl BackupTarget {
         Ok(())
     }
 
+    /// Puts a segment's postings there: what is another of the same name gives way, for they follow from the segment. A file that went with
+    /// its index meanwhile is made again where the backup is opened.
+    fn put_postings(
+        &self,
+        source: &Arc<dyn Disk>,
+        segment: &Segment,
+        report: &mut BackupReport,
+    ) -> Result<()> {
+        for (name, len) in segment.posting_files() {
+            let failed = |error| Error::io(format!("copying {name}"), error);
+            let from = match source.open(&name, OpenMode::Read) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                from => from.map_err(failed)?,
+            };
+            if self.names.contains(&name) {
+                let there = self.disk.open(&name, OpenMode::Read).map_err(failed)?;
+                if is_same(&*from, &*there).map_err(failed)? {
+                    continue;
+                }
+                self.disk.remove(&name).map_err(failed)?;
+            }
+            let file = self.disk.open(NEW_SEGMENT, OpenMode::Create).map_err(failed)?;
+            file.copy_from(&*from, 0, len).and_then(|()| file.sync()).map_err(failed)?;
+            self.disk.rename(NEW_SEGMENT, &name).map_err(failed)?;
+            report.copied_bytes += len;
+        }
+        Ok(())
+    }
+
     /// Removes the segments that only a backup before had.
     fn remove_others(&self, segments: &[Arc<Segment>], report: &mut BackupReport) -> Result<()> {
         let wanted: BTreeSet<u64> = segments.iter().map(|segment| segment.id()).collect();
@@ -168,7 +198,11 @@ impl BackupTarget {
                 report.removed += 1;
             }
         }
-        if report.removed > 0 { self.sync_directory() } else { Ok(()) }
+        let files = segments.iter().flat_map(|segment| segment.posting_files());
+        let postings: BTreeSet<String> = files.map(|(name, _)| name).collect();
+        let others = self.names.iter().filter(|name| is_posting_file(name) && !postings.contains(*name));
+        others.map(|name| remove_if_there(&self.disk, name)).collect::<Result<()>>()?;
+        self.sync_directory()
     }
 
     fn sync_directory(&self) -> Result<()> {

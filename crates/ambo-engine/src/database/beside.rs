@@ -339,6 +339,7 @@ impl Engine {
             next => next?,
         };
         let old = self.install_followed(followed.version, superblock.timestamp);
+        self.find_postings()?;
         let retired = std::mem::take(&mut following.retiring);
         let version = Arc::downgrade(&old);
         following.older.push_back(Older { sequence: following.sequence, version, _retired: retired });

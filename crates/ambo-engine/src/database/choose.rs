@@ -13,7 +13,7 @@ use ambo_scan::Filter;
 
 use ambo_base::{
     BaseOps,
-    column::{ColumnSchema, ColumnSet, Reach, is_answered_at_once},
+    column::{ColumnSchema, ColumnSet, Reach, answers_at_once, is_answered_at_once},
 };
 use ambo_types::{Result, TableDefinition, id::TableId};
 
@@ -155,7 +155,8 @@ impl Question<'_> {
         let bitmaps = self.view.version().catalog.bitmap_columns(self.id);
         let bitmaps: Vec<_> = bitmaps.map(|column| self.schema.place(column)).collect();
         let mut answered = stored.iter().filter(|filter| bitmaps.contains(&filter.column)).peekable();
-        if answered.peek().is_none() || !answered.all(|filter| is_answered_at_once(self.columns, filter)) {
+        let is_asked = answered.peek().is_some() || answers_at_once(self.columns, &stored);
+        if !is_asked || !answered.all(|filter| is_answered_at_once(self.columns, filter)) {
             return Ok(None);
         }
         let scan = self.scan()?;
@@ -163,7 +164,10 @@ impl Question<'_> {
     }
 
     fn scan(&self) -> Result<TableScan> {
-        self.view.scan(self.id, &ScanPlan { columns: Vec::new(), filters: self.filters.to_vec() })
+        self.view.scan(
+            self.id,
+            &ScanPlan { columns: Vec::new(), filters: self.filters.to_vec(), ..ScanPlan::default() },
+        )
     }
 
     /// Notes what a scan reads: a row that comes to be elsewhere is none that the conditions leave.

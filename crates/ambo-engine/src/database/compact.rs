@@ -80,6 +80,7 @@ impl Engine {
         for id in ids {
             self.merge_all(id, None)?;
         }
+        self.tend_postings(&self.cancel_merge)?;
         self.reclaim()
     }
 
@@ -89,6 +90,7 @@ impl Engine {
         self.purge_all_expired()?;
         self.flush()?;
         while self.merge_due()? {}
+        self.tend_postings(&self.cancel_merge)?;
         self.reclaim()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_base::{Stores, column::ColumnSchema};
+use ambo_base::Stores;
 use ambo_pages::sync::AtomicU64;
 use ambo_types::{
     Result, TableDefinition, TableOptions,
@@ -14,7 +14,7 @@ use super::{
     engine::Engine,
     expiry::Expiry,
     memtables::Memtables,
-    version::{TableShared, TableVersion},
+    version::{TableShared, TableVersion, stored_columns},
     version_edit::{Durability, TableEdit, VersionEdit},
 };
 use crate::catalog::{Catalog, CatalogChange, TableChange};
@@ -62,7 +62,8 @@ impl Engine {
 
     /// [`CatalogEdit::DropIndex`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
-        self.define(&CatalogEdit::DropIndex(name.into())).map(drop)
+        self.define(&CatalogEdit::DropIndex(name.into()))?;
+        self.find_postings()
     }
 
     /// Commits a change of the catalog.
@@ -129,7 +130,7 @@ pub(super) fn open_table(
 ) -> Result<Arc<TableVersion>> {
     let definition = catalog.table(id).expect("its definition is in the catalog");
     let by_column = definition.storage.traits().by_column;
-    let schema = by_column.then(|| ColumnSchema::new(definition)).transpose()?.map(Arc::new);
+    let schema = by_column.then(|| stored_columns(catalog, id, definition)).transpose()?.map(Arc::new);
     let shared = TableShared {
         id,
         store: place.store(definition.storage),

@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use ambo_base::column::ColumnSchema;
 use ambo_pages::log::Operation;
 use ambo_types::{
     Error, Result, TableDefinition,
@@ -22,7 +21,7 @@ use super::{
     commit::{Terms, append, bytes_of, check_row, check_tables, depends_on_epoch},
     engine::Engine,
     transaction::Transaction,
-    version::{DatabaseVersion, RowGuard},
+    version::{DatabaseVersion, RowGuard, stored_columns},
     version_edit::{Durability, TableEdit, VersionEdit},
 };
 use crate::{
@@ -196,6 +195,6 @@ fn is_stricter(now: &TableDefinition, before: &TableDefinition) -> bool {
 
 fn guard(now: &DatabaseVersion, id: TableId, definition: &TableDefinition) -> Result<RowGuard> {
     let pending = now.table(id)?.shared.pending().to_vec();
-    let schema = Arc::new(ColumnSchema::new(definition)?.requiring(&pending));
+    let schema = Arc::new(stored_columns(&now.catalog, id, definition)?.requiring(&pending));
     Ok(RowGuard { schema, pending })
 }

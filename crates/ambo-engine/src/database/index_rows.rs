@@ -354,7 +354,7 @@ pub(super) fn all_rows(
     let version = snapshot.version().table(table)?;
     if version.base.columns().is_some() {
         let columns = IndexColumns::new(indexes);
-        let plan = ScanPlan { columns: columns.all.clone(), filters: Vec::new() };
+        let plan = ScanPlan { columns: columns.all.clone(), filters: Vec::new(), ..ScanPlan::default() };
         return Ok(Box::new(ScannedRows { scan: snapshot.scan_columns(table, &plan)?, columns }));
     }
     Ok(Box::new(RangeRows::new(snapshot, table)?))

@@ -20,7 +20,7 @@ use std::{
 use ambo_base::{BaseOps, btree::Tree};
 use ambo_pages::page::{PageRange, PageStore};
 use ambo_types::{
-    Error, IndexDefinition, IndexKind, Result, TableDefinition,
+    Error, IndexDefinition, Result, TableDefinition,
     id::{TableId, Timestamp},
     record::Record,
 };
@@ -77,8 +77,8 @@ impl DatabaseVersion {
         let mut wanted: BTreeMap<TableId, Vec<(TableId, Arc<TableDefinition>)>> = BTreeMap::new();
         for (index, definition) in self.catalog.indexes() {
             let of = definition.index.as_ref().expect("an index");
-            // Nobody writes entries of a bitmap index: scans ask the catalog for it.
-            if of.kind == IndexKind::Bitmap {
+            // Nobody writes entries of these: scans ask the catalog for them, or files beside segments.
+            if !of.kind.has_entries() {
                 continue;
             }
             wanted.entry(of.table).or_default().push((index, definition.clone()));
@@ -111,7 +111,7 @@ impl DatabaseVersion {
             *self.tables.get_mut(&id).expect("it is there") = table;
             self.index_epoch += u64::from(other_entries);
         }
-        Ok(())
+        self.attach_postings()
     }
 }
 
@@ -147,7 +147,12 @@ impl Engine {
             let (id, change) = catalog.create_index(wanted)?;
             Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
         })?;
-        if wanted.kind == IndexKind::Bitmap {
+        if !wanted.kind.has_entries() {
+            if let Err(error) = self.tend_postings(cancel) {
+                // The first error says more.
+                let _ = self.drop_unready(id);
+                return Err(error);
+            }
             return Ok(id);
         }
         if wanted.unique {
@@ -311,10 +316,11 @@ pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<T
     let of = version.catalog.table(id).and_then(|definition| definition.index.as_ref());
     let gone = || Error::NotFound(format!("index {id} (it, or its table, was dropped or truncated)"));
     let of = of.ok_or_else(gone)?;
-    if of.kind == IndexKind::Bitmap {
+    if !of.kind.has_entries() {
+        let kind = of.kind.name();
         let name = &version.catalog.table(id).expect("an index").name;
         return Err(Error::Invalid(format!(
-            "index \"{name}\" is a bitmap index, which has no entries; scans by conditions on its column use it"
+            "index \"{name}\" is a {kind} index, which has no entries; scans by conditions on its column use it"
         )));
     }
     let table = version.table(of.table)?;

@@ -60,8 +60,9 @@ impl TableInfo {
 
     /// Bytes of the pages and segments that hold them.
     pub fn stored_bytes(&self, page_size: usize) -> u64 {
-        let (file_bytes, deleted_pages) =
-            self.segments.as_ref().map_or((0, 0), |segments| (segments.file_bytes, segments.deleted_pages));
+        let of_segments =
+            |space: &ColumnSpace| (space.file_bytes + space.posting_bytes(), space.deleted_pages);
+        let (file_bytes, deleted_pages) = self.segments.as_ref().map_or((0, 0), of_segments);
         let pages = self.leaf_pages + self.inner_pages + self.blob_pages + deleted_pages;
         pages * page_size as u64 + file_bytes
     }

@@ -85,6 +85,7 @@ mod own_ranges;
 mod pace;
 mod path;
 mod point;
+mod postings;
 mod purge;
 mod ranges;
 mod readers;
@@ -113,7 +114,7 @@ mod workers;
 
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use ambo_base::btree::{KeySum, TreeSpace};
-pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates, PartialsKept};
+pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates, PartialsKept, PostingFigures};
 pub use ambo_pages::budget::MemoryUse;
 pub use archive::{ArchiveInfo, ArchiveReport};
 pub use backup::BackupReport;

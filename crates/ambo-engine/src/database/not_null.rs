@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use ambo_scan::{Filter, Test};
 
-use ambo_base::column::ColumnSchema;
 use ambo_types::{Error, Result, StoredIn, id::TableId};
 
 use super::{
@@ -20,7 +19,7 @@ use super::{
     engine::Engine,
     snapshot::Snapshot,
     table::RowFormat,
-    version::RowGuard,
+    version::{RowGuard, stored_columns},
     version_edit::{TableEdit, VersionEdit},
 };
 use crate::database::ScanPlan;
@@ -73,7 +72,10 @@ impl Engine {
         let definition = now.catalog.table(id).ok_or_else(gone)?;
         let mut guard = match &now.table(id)?.shared.guard {
             Some(guard) => guard.clone(),
-            None => RowGuard { schema: Arc::new(ColumnSchema::new(definition)?), pending: Vec::new() },
+            None => RowGuard {
+                schema: Arc::new(stored_columns(&now.catalog, id, definition)?),
+                pending: Vec::new(),
+            },
         };
         let before = guard.pending.len();
         change(&mut guard.pending);
@@ -90,7 +92,7 @@ pub(super) fn find_null(snapshot: &Snapshot, id: TableId, stored: StoredIn) -> R
     let column = definition.column_in(stored).ok_or_else(gone)?;
     let filters = vec![Filter { column, test: Test::IsNull }];
     if definition.storage.traits().by_column {
-        let plan = ScanPlan { columns: Vec::new(), filters: filters.clone() };
+        let plan = ScanPlan { columns: Vec::new(), filters: filters.clone(), ..ScanPlan::default() };
         if snapshot.scan_columns(id, &plan)?.count(1)? == 0 {
             return Ok(());
         }

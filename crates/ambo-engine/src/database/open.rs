@@ -135,7 +135,9 @@ impl Engine {
         let engine = opening.finish(Some(recovery.position), lock)?;
         if !engine.options.read_only {
             engine.drop_unready_indexes()?;
+            engine.sweep_postings()?;
         }
+        engine.find_postings()?;
         report.elapsed = clock.now().saturating_sub(started);
         Ok((engine, report))
     }

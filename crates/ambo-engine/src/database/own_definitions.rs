@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use ambo_types::{
-    Error, IndexDefinition, IndexKind, Result, StoredIn,
+    Error, IndexDefinition, Result, StoredIn,
     id::{TableId, Timestamp},
 };
 
@@ -194,7 +194,7 @@ impl Transaction {
     /// entries are more than a transaction may write, and for a table that is not logged. Nothing has changed then.
     pub fn create_index(&mut self, wanted: &IndexDefinition) -> Result<TableId> {
         let (table, of) = self.catalog().find(&wanted.table)?;
-        let has_entries = wanted.kind != IndexKind::Bitmap;
+        let has_entries = wanted.kind.has_entries();
         if has_entries {
             if !of.log && of.storage.traits().durable && !self.is_own_table(table) {
                 // After a crash older rows are there, and entries that were in no log are not.

@@ -24,7 +24,7 @@ use super::{
     engine::{Engine, NEWEST},
     expiry::Moment,
     relocate::members,
-    version::TableVersion,
+    version::{TableVersion, stored_columns},
     version_edit::{Reshaped, TableEdit, VersionEdit},
 };
 
@@ -130,8 +130,9 @@ impl Engine {
         let mut rows =
             CursorStream::new(MergedCursor::new(&compacted, None, Moment::all(NEWEST), Cover::Live));
         let by_column = reshaped.storage.traits().by_column;
-        let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
         let version = self.current();
+        let schema = by_column.then(|| stored_columns(&version.catalog, id, reshaped));
+        let schema = schema.transpose()?.map(Arc::new);
         let copy_blob = version.blob_copier(id, from, to);
         let workshop = Workshop {
             store: to,

@@ -23,7 +23,7 @@ use super::{
 use crate::transaction::write_set::TableWrites;
 use ambo_base::{
     BaseOps,
-    column::{ColumnSchema, ColumnSet, Part, Partials, Question, Reach, Selected, Selection, is_answered},
+    column::{ColumnSchema, ColumnSet, Part, Partials, Question, Reach, Selected, Selection},
 };
 use ambo_scan::{Filter, Identity, Morsel, Test};
 
@@ -38,6 +38,8 @@ pub struct ScanPlan {
     pub columns: Vec<usize>,
     /// What rows have to answer with yes, all of them. Those that leave fewest rows should come first.
     pub filters: Vec<Filter>,
+    /// Of each of these sets, whoever asks leaves out the rows that answer none with yes; the scan may do so where an index says it.
+    pub either: Vec<Vec<Filter>>,
 }
 
 /// A part of a scan.
@@ -73,6 +75,10 @@ pub struct TableScan {
     unexpired: Option<Filter>,
     /// What bitmap indexes say of the rows in segments, if they are asked, and the filters that are left then.
     selection: Option<(Selection, Vec<Filter>)>,
+    /// How many rows of segments are selected, if leaves of postings say so.
+    counted: Option<u64>,
+    /// Whether rows may be left out that whoever asks would leave out.
+    is_narrowed: bool,
 }
 
 impl Snapshot {
@@ -187,26 +193,29 @@ impl TableScan {
             filters,
             unexpired,
             selection: None,
+            counted: None,
+            is_narrowed: false,
             _version: version.clone(),
         };
-        scan.ask_indexes(version, id)?;
+        let stored = |filters: &Vec<Filter>| stored_filters(definition, schema, filters);
+        let either = plan.either.iter().map(stored).collect::<Result<Vec<_>>>()?;
+        scan.is_narrowed = !either.is_empty();
+        if plan.columns.is_empty() && !scan.filters.is_empty() && scan.fresh.replaced.count() == 0 {
+            scan.counted = Selection::count_alone(&scan.columns, &scan.filters)?;
+        }
+        scan.ask_indexes(version, id, &either)?;
         scan.units = scan.plan_units();
         Ok(scan)
     }
 
     /// Asks the bitmap indexes of the table for the rows that answer filters.
-    fn ask_indexes(&mut self, version: &DatabaseVersion, id: TableId) -> Result<()> {
-        if self.filters.is_empty() {
+    fn ask_indexes(&mut self, version: &DatabaseVersion, id: TableId, either: &[Vec<Filter>]) -> Result<()> {
+        if self.filters.is_empty() && either.is_empty() || self.counted.is_some() {
             return Ok(());
         }
         let columns = version.catalog.bitmap_columns(id);
         let columns: Vec<_> = columns.map(|column| self.schema().place(column)).collect();
-        let by_index =
-            |filter: &Filter| columns.contains(&filter.column) && is_answered(&self.columns, filter);
-        let (answered, others): (Vec<_>, Vec<_>) = self.filters.iter().cloned().partition(by_index);
-        if !answered.is_empty() {
-            self.selection = Some((Selection::new(&self.columns, &answered)?, others));
-        }
+        self.selection = Selection::new(&self.columns, &self.filters, either, &columns)?;
         Ok(())
     }
 
@@ -242,7 +251,11 @@ impl TableScan {
         let (live, replaced) = (self.columns.live_rows(), self.fresh.replaced.count());
         debug_assert!(replaced <= live, "{replaced} rows of {live} are replaced");
         let compacted = || live - replaced;
-        self.filters.is_empty().then(|| compacted() + self.fresh_rows())
+        match self.counted {
+            // Rows that are newer are looked at.
+            Some(counted) => (self.fresh_rows() == 0).then_some(counted),
+            None => self.filters.is_empty().then(|| compacted() + self.fresh_rows()),
+        }
     }
 
     /// Whether the column at a place of the projection may be NULL.
@@ -272,7 +285,7 @@ impl TableScan {
 
     /// Whether bitmap indexes answer a filter of it.
     pub(super) fn asks_bitmaps(&self) -> bool {
-        self.selection.is_some()
+        self.selection.is_some() || self.counted.is_some()
     }
 
     /// What it looks at in segments, with what bitmap indexes say.
@@ -305,8 +318,9 @@ impl TableScan {
     pub(super) fn question(&self, identity: &Identity, answered: &[bool]) -> Option<Question> {
         let left = self.filters.iter().zip(answered).filter(|(_, is_answered)| !**is_answered);
         let left: Vec<_> = left.map(|(filter, _)| filter.clone()).collect();
-        if self.unexpired.as_ref().is_some_and(|unexpired| left.contains(unexpired)) {
-            // Nobody asks the same at another time.
+        let is_expiring = self.unexpired.as_ref().is_some_and(|unexpired| left.contains(unexpired));
+        if is_expiring || self.is_narrowed {
+            // Nobody asks the same at another time, or with what others leave out.
             return None;
         }
         let identity = identity.clone().and_numbers(&self.projection).and_filters(&left)?;
@@ -431,7 +445,10 @@ impl TableScan {
         if let Some(rows) = self.rows_known() {
             return Ok(rows);
         }
-        let (counted, units) = self.count_by_indexes();
+        let (counted, units) = match self.counted {
+            Some(counted) => (counted, self.fresh_units()),
+            None => self.count_by_indexes(),
+        };
         let add = |count: &mut u64, morsel: &Morsel<'_>| {
             *count += morsel.selected() as u64;
             Ok(())
@@ -443,6 +460,11 @@ impl TableScan {
             "no more rows are selected than there are"
         );
         Ok(count)
+    }
+
+    /// The units of what is not in segments.
+    fn fresh_units(&self) -> Vec<usize> {
+        (0..self.units.len()).filter(|unit| matches!(self.units[*unit], Unit::Fresh { .. })).collect()
     }
 
     /// The rows that bitmap indexes count, and the units of the others.

@@ -32,7 +32,7 @@ use std::{
 use ambo_base::BaseOps;
 use ambo_pages::page::PageRange;
 use ambo_types::{
-    IndexKind, TableDefinition,
+    TableDefinition,
     id::{TableId, Timestamp},
 };
 
@@ -200,7 +200,7 @@ fn listed_indexes(version: &DatabaseVersion) -> HashMap<TableId, Vec<Listed<'_>>
     let mut listed: HashMap<_, Vec<Listed<'_>>> = HashMap::new();
     for (id, definition) in version.catalog.indexes() {
         let of = definition.index.as_ref().expect("an index");
-        if of.kind != IndexKind::Bitmap {
+        if of.kind.has_entries() {
             listed.entry(of.table).or_default().push((id, definition));
         }
     }

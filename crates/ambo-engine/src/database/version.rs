@@ -16,7 +16,7 @@ use ambo_pages::{
     sync::{AtomicU64, Ordering},
 };
 use ambo_types::{
-    Error, Result, Storage,
+    Error, Result, Storage, TableDefinition,
     id::{TableId, Timestamp},
     record::{Record, RecordKind},
 };
@@ -392,13 +392,26 @@ pub struct DatabaseVersion {
     pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
 }
 
+/// The stored columns of a table with this definition, and which indexes of it have postings in files.
+pub(super) fn stored_columns(
+    catalog: &Catalog,
+    id: TableId,
+    definition: &TableDefinition,
+) -> Result<ColumnSchema> {
+    let columns = ColumnSchema::new(definition)?;
+    Ok(match definition.storage.traits().bitmap_indexes {
+        true => columns.indexing(catalog.posting_indexes(id)),
+        false => columns,
+    })
+}
+
 impl DatabaseVersion {
     /// The stored columns of a table, and where they refuse NULL.
     pub(super) fn columns_of(&self, id: TableId) -> Result<ColumnSchema> {
         let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get(&id)) else {
             return Err(gone(id));
         };
-        Ok(ColumnSchema::new(definition)?.requiring(table.shared.pending()))
+        Ok(stored_columns(&self.catalog, id, definition)?.requiring(table.shared.pending()))
     }
 
     /// The same if the table were of this storage.
@@ -406,7 +419,8 @@ impl DatabaseVersion {
         let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get(&id)) else {
             return Err(gone(id));
         };
-        Ok(ColumnSchema::new(&definition.with_storage(storage))?.requiring(table.shared.pending()))
+        let columns = stored_columns(&self.catalog, id, &definition.with_storage(storage))?;
+        Ok(columns.requiring(table.shared.pending()))
     }
 
     /// Gives a table the stored columns that its definition says.
@@ -441,7 +455,8 @@ impl DatabaseVersion {
             return Ok(());
         }
         let pending = guard.map(|guard| guard.pending);
-        let schema = ColumnSchema::new(definition)?.requiring(pending.as_deref().unwrap_or_default());
+        let schema = stored_columns(&self.catalog, id, definition)?;
+        let schema = schema.requiring(pending.as_deref().unwrap_or_default());
         if table.shared.row_check().is_some_and(|there| **there == schema)
             && table.shared.guard.as_ref().map(|guard| &guard.pending) == pending.as_ref()
         {

@@ -135,6 +135,7 @@ fn segment_loop(engine: &Arc<Engine>) {
     while engine.signals.wait_for(|state| &mut state.merge_segments) {
         engine.purge_and_report();
         engine.merge_segments_and_report();
+        engine.tend_and_report();
     }
 }
 

@@ -66,8 +66,9 @@ impl EntryFormat {
     /// # Errors
     /// [`Error::Invalid`] if it does not fit the table.
     pub fn new(name: &str, of: &IndexOf, table: &TableDefinition) -> Result<Self> {
-        if of.kind == IndexKind::Bitmap {
-            return Err(Error::Invalid(format!("index \"{name}\" is a bitmap index, which has no entries")));
+        if !of.kind.has_entries() {
+            let kind = of.kind.name();
+            return Err(Error::Invalid(format!("index \"{name}\" is a {kind} index, which has no entries")));
         }
         let mut sources = Vec::new();
         let mut spec = Vec::new();
@@ -213,7 +214,7 @@ impl EntryFormat {
     /// Makes of values as a key what entries of rows with them begin with.
     fn hash(&self, name: &mut Vec<u8>) {
         match (self.of.kind, self.of.unique) {
-            (IndexKind::Ordered | IndexKind::Bitmap, _) => {}
+            (IndexKind::Ordered | IndexKind::Bitmap | IndexKind::Br64 | IndexKind::Br64Any, _) => {}
             (IndexKind::Hash, false) => {
                 let hash = XxHash3_64::oneshot(name);
                 name.clear();
@@ -246,7 +247,7 @@ impl EntryFormat {
             return Ok(value);
         }
         let len = match self.of.kind {
-            IndexKind::Ordered | IndexKind::Bitmap => {
+            IndexKind::Ordered | IndexKind::Bitmap | IndexKind::Br64 | IndexKind::Br64Any => {
                 self.spec.prefix_len(key, self.sources.len()).unwrap_or(usize::MAX)
             }
             IndexKind::Hash if self.of.unique => size_of::<u128>(),

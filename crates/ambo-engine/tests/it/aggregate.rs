@@ -211,7 +211,7 @@ impl World {
     /// Runs a plan over all columns and compares with what the rows say; returns whether that was a result, and not an error.
     fn check(&self, plan: &AggregatePlan, filters: &[Filter]) -> bool {
         let columns = (0..self.types.len()).collect();
-        let scan = ScanPlan { columns, filters: filters.to_vec() };
+        let scan = ScanPlan { columns, filters: filters.to_vec(), ..ScanPlan::default() };
         let scan = self.engine.snapshot().scan_columns(self.table, &scan).unwrap();
         let found = scan.aggregate(plan, 2);
         assert_as_new(&scan, &self.types, plan);
@@ -580,7 +580,7 @@ fn sums_need_what_they_need() {
 #[test]
 fn wrong_plans_are_refused() {
     let world = World::new(1);
-    let scan = ScanPlan { columns: vec![1, 18, 15, 12], filters: Vec::new() };
+    let scan = ScanPlan { columns: vec![1, 18, 15, 12], filters: Vec::new(), ..ScanPlan::default() };
     let scan = world.engine.snapshot().scan_columns(world.table, &scan).unwrap();
     let refused = |group_by: Vec<usize>, aggregate: Aggregate, words: &str| {
         let plan = AggregatePlan { group_by, aggregates: vec![aggregate] };

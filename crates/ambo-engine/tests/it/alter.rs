@@ -314,7 +314,9 @@ fn compare(snapshot: &Snapshot, table: TableId, format: &RowFormat, expected: &B
             }
             assert_eq!(found, *count, "{column:?}, {value}");
             if definition.storage.traits().by_column {
-                let scan = snapshot.scan_columns(table, &ScanPlan { columns: vec![place], filters }).unwrap();
+                let scan = snapshot
+                    .scan_columns(table, &ScanPlan { columns: vec![place], filters, ..ScanPlan::default() })
+                    .unwrap();
                 assert_eq!(scan.count(1).unwrap(), *count, "{column:?}, {value}");
             }
         }
@@ -339,7 +341,9 @@ fn compare(snapshot: &Snapshot, table: TableId, format: &RowFormat, expected: &B
 
 /// Groups, counts, bounds and bytes of a column of a column table.
 fn compare_scan(snapshot: &Snapshot, table: TableId, place: usize, groups: &BTreeMap<String, (Datum, u64)>) {
-    let scan = snapshot.scan_columns(table, &ScanPlan { columns: vec![place], filters: Vec::new() }).unwrap();
+    let scan = snapshot
+        .scan_columns(table, &ScanPlan { columns: vec![place], filters: Vec::new(), ..ScanPlan::default() })
+        .unwrap();
     let plan = AggregatePlan {
         group_by: vec![0],
         aggregates: vec![Aggregate::Rows, Aggregate::count(ambo_engine::scan::Expression::Column(0))],

@@ -143,7 +143,7 @@ fn scans_select_what_rows_answer() {
         let snapshot = engine.snapshot();
         for _ in 0..120 {
             let filters: Vec<_> = (0..1 + random.below(3)).map(|_| filter(&mut random)).collect();
-            let plan = ScanPlan { columns: vec![0], filters };
+            let plan = ScanPlan { columns: vec![0], filters, ..ScanPlan::default() };
             for (rows, scan) in
                 [(&model, snapshot.scan_columns(table, &plan)), (&seen, tx.scan_columns(table, &plan))]
             {
@@ -172,7 +172,11 @@ fn counting_reads_no_column() {
     }
     engine.compact().unwrap();
     let equal = |column, value: Datum| Filter { column, test: Test::Compare(Compare::Equal, value) };
-    let plan = ScanPlan { columns: vec![], filters: vec![equal(1, "Bern".into()), equal(2, Datum::I16(3))] };
+    let plan = ScanPlan {
+        columns: vec![],
+        filters: vec![equal(1, "Bern".into()), equal(2, Datum::I16(3))],
+        ..ScanPlan::default()
+    };
     let snapshot = engine.snapshot();
     let count = || snapshot.scan_columns(table, &plan).unwrap().count(1).unwrap();
     let read = || {
@@ -185,7 +189,11 @@ fn counting_reads_no_column() {
     assert_eq!(count(), first);
     assert_eq!(read() - before, 2, "the postings of two columns of one segment");
     // What no row has leaves no group to be looked at, nor does what no row has together.
-    let nowhere = ScanPlan { columns: vec![0], filters: vec![equal(1, "Rome".into()), equal(0, 3.into())] };
+    let nowhere = ScanPlan {
+        columns: vec![0],
+        filters: vec![equal(1, "Rome".into()), equal(0, 3.into())],
+        ..ScanPlan::default()
+    };
     let scan = snapshot.scan_columns(table, &nowhere).unwrap();
     assert_eq!((scan.units(), scan.count(1).unwrap()), (0, 0));
     assert_sound(&engine);

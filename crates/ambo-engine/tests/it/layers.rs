@@ -62,7 +62,7 @@ impl World {
 
     /// Holds all that a scan of a snapshot says against its rows.
     fn assert_sees(&self, snapshot: &Snapshot, rows: &Rows) {
-        let plan = ScanPlan { columns: vec![0, 1, 2], filters: Vec::new() };
+        let plan = ScanPlan { columns: vec![0, 1, 2], filters: Vec::new(), ..ScanPlan::default() };
         let scan = snapshot.scan_columns(self.table, &plan).unwrap();
         assert_eq!(scan.count(2).unwrap(), rows.len() as u64);
         let total = rows.values().sum::<i64>();
@@ -256,7 +256,7 @@ fn scans_beside_writers_see_whole_transactions() {
         while !writer.is_finished() || scans < 50 {
             let now = world.engine.snapshot();
             for snapshot in std::iter::once(&now).chain(&old) {
-                let plan = ScanPlan { columns: vec![2], filters: Vec::new() };
+                let plan = ScanPlan { columns: vec![2], filters: Vec::new(), ..ScanPlan::default() };
                 let scan = snapshot.scan_columns(world.table, &plan).unwrap();
                 assert_eq!(scan.count(1).unwrap(), KEYS as u64);
                 let sum = scan.sum(0, 1).unwrap();

@@ -30,6 +30,7 @@ mod memory;
 mod model;
 mod panics;
 mod partials;
+mod postings;
 mod ranges;
 mod relocate;
 mod reshape;

@@ -117,7 +117,7 @@ impl World {
     }
 
     fn scan(&self) {
-        let plan = ScanPlan { columns: vec![0, 1], filters: vec![] };
+        let plan = ScanPlan { columns: vec![0, 1], filters: vec![], ..ScanPlan::default() };
         let scan = self.engine.snapshot().scan_columns(self.rows, &plan).unwrap();
         for unit in 0..scan.units() {
             drop(scan.morsel(unit).unwrap());
@@ -271,8 +271,12 @@ fn what_readers_hold_stays() {
                 (cursor, key)
             })
             .collect();
-        let scan =
-            snapshot.scan_columns(world.rows, &ScanPlan { columns: vec![0, 1], filters: vec![] }).unwrap();
+        let scan = snapshot
+            .scan_columns(
+                world.rows,
+                &ScanPlan { columns: vec![0, 1], filters: vec![], ..ScanPlan::default() },
+            )
+            .unwrap();
         let morsel = scan.morsel(0).unwrap();
         world.read(other, 60_000, world.keys, &mut random);
         for (cursor, key) in &mut cursors {
@@ -318,7 +322,7 @@ fn of_too_many_fresh_rows_columns_are_kept() {
     (0..ROWS).for_each(|key| write(key, 0));
     engine.compact().unwrap();
     let sum = |column: usize| {
-        let plan = ScanPlan { columns: vec![column], filters: vec![] };
+        let plan = ScanPlan { columns: vec![column], filters: vec![], ..ScanPlan::default() };
         let scan = engine.snapshot().scan_columns(table, &plan).unwrap();
         let sums =
             (0..scan.units()).map(|unit| match scan.morsel(unit).unwrap().map(|morsel| morsel.sum(0)) {
@@ -350,7 +354,7 @@ fn of_too_many_fresh_rows_columns_are_kept() {
             assert_eq!((sum(1), engine.memory().fresh), (numbers + 100, 0));
         }
     }
-    let plan = ScanPlan { columns: vec![3], filters: vec![] };
+    let plan = ScanPlan { columns: vec![3], filters: vec![], ..ScanPlan::default() };
     let scan = engine.snapshot().scan_columns(table, &plan).unwrap();
     let lengths = (0..scan.units()).filter_map(|unit| scan.morsel(unit).unwrap()).map(|morsel| {
         let (mut ends, mut data) = (Vec::new(), Vec::new());

@@ -59,7 +59,7 @@ fn what_is_kept_is_as_new() {
             for (plan, filters) in &plans {
                 for snapshot in &snapshots {
                     let columns = (0..world.types.len()).collect();
-                    let scan = ScanPlan { columns, filters: filters.clone() };
+                    let scan = ScanPlan { columns, filters: filters.clone(), ..ScanPlan::default() };
                     let scan = snapshot.scan_columns(world.table, &scan).unwrap();
                     let PartialsUsed { parts, kept } = assert_as_new(&scan, &world.types, plan);
                     all.parts += parts;
@@ -107,7 +107,7 @@ impl Numbers {
     }
 
     fn scan(&self, filters: Vec<Filter>) -> TableScan {
-        let plan = ScanPlan { columns: vec![1, 2, 3], filters };
+        let plan = ScanPlan { columns: vec![1, 2, 3], filters, ..ScanPlan::default() };
         self.engine.snapshot().scan_columns(self.table, &plan).unwrap()
     }
 
@@ -156,7 +156,7 @@ fn only_what_is_new_is_read() {
     t.engine.compact_due().unwrap();
     let (parts, kept) = used(t.scan(vec![]), &sums(vec![2]));
     assert_eq!(kept, 1);
-    let plan = ScanPlan { columns: vec![1, 2, 3], filters: vec![] };
+    let plan = ScanPlan { columns: vec![1, 2, 3], filters: vec![], ..ScanPlan::default() };
     let old = before.scan_columns(t.table, &plan).unwrap();
     let types = [ambo_codec::Type::I32, ambo_codec::Type::F64, ambo_codec::Type::Utf8];
     assert_as_new(&old, &types, &sums(vec![2]));
@@ -288,7 +288,7 @@ fn memory_is_within_its_part() {
     assert!(values > 100 && values < 1900, "{values}");
     // As many groups as rows are too much, and no harm.
     t.fill(30_000);
-    let keys = ScanPlan { columns: vec![0, 1, 2], filters: vec![] };
+    let keys = ScanPlan { columns: vec![0, 1, 2], filters: vec![], ..ScanPlan::default() };
     let scan = t.engine.snapshot().scan_columns(t.table, &keys).unwrap();
     let types = [ambo_codec::Type::I64, ambo_codec::Type::I32, ambo_codec::Type::F64];
     let many = AggregatePlan { group_by: vec![0], aggregates: vec![Aggregate::Sum(Expression::Column(2))] };

@@ -41,7 +41,7 @@ fn bytes_at(column: &ColumnBuffer, row: usize) -> Vec<u8> {
 
 /// All rows as a scan of columns finds them, in units of about so many.
 fn scanned(snapshot: &Snapshot, table: TableId, unit_rows: u64) -> Model {
-    let plan = ScanPlan { columns: vec![0, 1], filters: Vec::new() };
+    let plan = ScanPlan { columns: vec![0, 1], filters: Vec::new(), ..ScanPlan::default() };
     let scan = snapshot.clone().into_row_scan(table, &plan).unwrap().with_unit_rows(unit_rows);
     let scan = Arc::new(scan);
     let mut found = Model::new();

@@ -170,6 +170,7 @@ fn units_are_the_whole_is_the_model() {
                 let plan = ScanPlan {
                     columns: (0..random.below(6)).map(|_| random.below(5) as usize).collect(),
                     filters: (0..random.below(3)).map(|_| filter(&mut random)).collect(),
+                    ..ScanPlan::default()
                 };
                 begun.push(Begun::new(snapshot, table, &plan, model, &mut random));
             }
@@ -231,7 +232,7 @@ fn units_have_about_as_many_rows() {
                 engine.snapshot()
             }
         };
-        let plan = ScanPlan { columns: vec![0], filters: Vec::new() };
+        let plan = ScanPlan { columns: vec![0], filters: Vec::new(), ..ScanPlan::default() };
         let scan = Arc::new(snapshot.into_row_scan(table, &plan).unwrap().with_unit_rows(1000));
         let rows = |unit| {
             let mut rows = Vec::new();
@@ -271,7 +272,7 @@ fn a_unit_answers_more_questions() {
             0 => vec![equal(2, Datum::I64(round % 9)), equal(0, Datum::I32(round as i32 * 5 - 100))],
             _ => vec![filter(&mut random)],
         };
-        let mut plan = ScanPlan { columns: vec![4, 3, 0, 1], filters };
+        let mut plan = ScanPlan { columns: vec![4, 3, 0, 1], filters, ..ScanPlan::default() };
         let scan = engine.snapshot().into_row_scan(table, &plan).unwrap().with_unit_rows(100);
         *paths.entry(scan.path().to_owned()).or_insert(0) += 1;
         let scan = Arc::new(scan);
@@ -312,7 +313,7 @@ fn keys_and_values_as_they_are() {
         }
     }
     for columns in [vec![0, 1], vec![1], vec![0], vec![]] {
-        let plan = ScanPlan { columns: columns.clone(), filters: Vec::new() };
+        let plan = ScanPlan { columns: columns.clone(), filters: Vec::new(), ..ScanPlan::default() };
         let scan = Arc::new(engine.snapshot().into_row_scan(table, &plan).unwrap().with_unit_rows(50));
         let mut found = Vec::new();
         (0..scan.units().unwrap()).for_each(|unit| take(scan.unit(unit, &[]).unwrap(), 20, &mut found));
@@ -346,7 +347,7 @@ fn a_scan_keeps_its_pages_until_it_is_dropped() {
         engine.info().unwrap().pages.used_pages
     };
     let first = write(&mut model);
-    let plan = ScanPlan { columns: vec![4, 0], filters: Vec::new() };
+    let plan = ScanPlan { columns: vec![4, 0], filters: Vec::new(), ..ScanPlan::default() };
     let expected = expected(&model, &plan);
     let scan = engine.snapshot().into_row_scan(table, &plan).unwrap().with_unit_rows(500);
     let scan = Arc::new(scan);
@@ -432,7 +433,7 @@ fn two_threads_read_one_moment() {
         let over = Over(&is_over);
         let (mut scans, begin) = (0, Instant::now());
         while begin.elapsed() < Duration::from_secs(4) {
-            let plan = ScanPlan { columns: vec![0, 1], filters: Vec::new() };
+            let plan = ScanPlan { columns: vec![0, 1], filters: Vec::new(), ..ScanPlan::default() };
             let scan = engine.snapshot().into_row_scan(table, &plan).unwrap().with_unit_rows(200);
             assert_eq!(sum(&Arc::new(scan)), TOTAL, "scan {scans}");
             scans += 1;

@@ -70,7 +70,11 @@ impl World {
     }
 
     fn check(&self, filters: &[Filter]) {
-        let plan = ScanPlan { columns: vec![NUMBER, PRICE, NAME, KEY], filters: filters.to_vec() };
+        let plan = ScanPlan {
+            columns: vec![NUMBER, PRICE, NAME, KEY],
+            filters: filters.to_vec(),
+            ..ScanPlan::default()
+        };
         let snapshot = self.engine.snapshot();
         let scan = snapshot.scan_columns(self.table, &plan).unwrap();
         let selected: Vec<&Vec<Value>> =
@@ -250,8 +254,12 @@ fn wrong_plans_are_refused() {
         };
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
     };
-    refused(ScanPlan { columns: vec![4], filters: Vec::new() }, &["no column 4"]);
-    let filter = |column, test| ScanPlan { columns: vec![], filters: vec![Filter { column, test }] };
+    refused(ScanPlan { columns: vec![4], filters: Vec::new(), ..ScanPlan::default() }, &["no column 4"]);
+    let filter = |column, test| ScanPlan {
+        columns: vec![],
+        filters: vec![Filter { column, test }],
+        ..ScanPlan::default()
+    };
     refused(filter(NUMBER, Test::Prefix(b"a".to_vec())), &["number"]);
     refused(filter(NUMBER, Test::Compare(Compare::Equal, Value::Utf8("x".into()))), &["number"]);
     refused(filter(NAME, Test::Compare(Compare::Equal, Value::I64(1))), &["name"]);
@@ -270,7 +278,7 @@ fn transactions_scan_what_they_wrote() {
     world.engine.compact().unwrap();
     (0..40).for_each(|key| world.write(key * 7));
     let count = world.rows.len() as u64;
-    let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
+    let plan = ScanPlan { columns: vec![KEY], filters: Vec::new(), ..ScanPlan::default() };
     let key = |world: &World, key: i64| world.format.encode_key_values(&[key.into()], 0).unwrap();
     let mut own = world.engine.begin(Isolation::Serializable).unwrap();
     let row = vec![10_000i64.into(), Value::Null, Value::F64(1.5), Value::Null];
@@ -284,7 +292,7 @@ fn transactions_scan_what_they_wrote() {
     let second = *world.rows.keys().nth(1).unwrap();
     assert_eq!(scan.min_max(0, 2).unwrap(), Some((second.into(), 10_000i64.into())));
     let none = Filter { column: KEY, test: Test::Compare(Compare::Less, Value::I64(-1_000_000)) };
-    let nothing = ScanPlan { columns: vec![KEY], filters: vec![none] };
+    let nothing = ScanPlan { columns: vec![KEY], filters: vec![none], ..ScanPlan::default() };
     let scan = own.scan_columns(world.table, &nothing).unwrap();
     assert_eq!(
         (scan.count(1).unwrap(), scan.sum(0, 1).unwrap(), scan.min_max(0, 1).unwrap()),
@@ -334,7 +342,7 @@ fn keys_of(scan: &ambo_engine::database::TableScan) -> Vec<i64> {
 fn kept_layers_are_as_made_anew() {
     for seed in 20..24 {
         let mut world = World::new(seed);
-        let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
+        let plan = ScanPlan { columns: vec![KEY], filters: Vec::new(), ..ScanPlan::default() };
         let spread = [40, 20_000][seed as usize % 2];
         (0..spread).for_each(|key| world.write(key));
         world.engine.compact().unwrap();

@@ -48,7 +48,7 @@ impl Reader {
         range: Range<'_>,
     ) -> Result<Self> {
         let filters = tests.into_iter().map(|(place, test)| Filter { column: columns[place], test });
-        let mut plan = ScanPlan { columns: columns.to_vec(), filters: Vec::new() };
+        let mut plan = ScanPlan { columns: columns.to_vec(), filters: Vec::new(), ..ScanPlan::default() };
         if definition.storage.traits().by_column {
             plan.filters = filters.chain(key_filters(definition, range)?).collect();
             let scan = Box::new(snapshot.scan_columns(table, &plan)?);

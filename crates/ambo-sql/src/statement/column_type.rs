@@ -254,6 +254,8 @@ fn again(index: &Index, table: &TableDefinition) -> IndexDefinition {
         ambo::IndexKind::Ordered => made,
         ambo::IndexKind::Hash => made.hash(),
         ambo::IndexKind::Bitmap => made.bitmap(),
+        ambo::IndexKind::Br64 => made.br64(),
+        ambo::IndexKind::Br64Any => made.br64_any(),
     };
     if index.is_unique() { made.unique() } else { made }
 }

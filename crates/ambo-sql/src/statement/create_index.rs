@@ -1,7 +1,9 @@
 //! CREATE INDEX.
 
 use ambo::{CatalogEdit, Column, IndexDefinition, TableChange, TableDefinition, qualify};
-use datafusion::sql::sqlparser::ast::{self, Expr, Ident, IndexType, ObjectName};
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexType, ObjectName,
+};
 
 use super::{
     definition::{collation_of, place},
@@ -107,7 +109,31 @@ fn wanted(of: &TableDefinition, create: &ast::CreateIndex) -> Result<Vec<Over>> 
             expr => Ok(Over::Expression(Box::new(expr.clone()))),
         }
     };
-    create.columns.iter().map(over).collect()
+    match any(create) {
+        Some(columns) => columns.into_iter().map(|name| over_column(&of.columns[place(of, name)?])).collect(),
+        None => create.columns.iter().map(over).collect(),
+    }
+}
+
+/// The columns of `USING br64 (ANY (a, b))`.
+fn any(create: &ast::CreateIndex) -> Option<Vec<&Ident>> {
+    let is_br64 = |using: &IndexType| matches!(using, IndexType::Custom(kind) if ident(kind) == "br64");
+    let ([column], true) = (&create.columns[..], create.using.as_ref().is_some_and(is_br64)) else {
+        return None;
+    };
+    let Expr::Function(function) = &column.column.expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    if !function.name.to_string().eq_ignore_ascii_case("any") {
+        return None;
+    }
+    list.args.iter().map(column_of).collect()
+}
+
+fn column_of(argument: &FunctionArg) -> Option<&Ident> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(name))) => Some(name),
+        _ => None,
+    }
 }
 
 /// The names of the columns that an index is to be over. Those for expressions, and for the condition, are made.
@@ -156,6 +182,8 @@ fn of_kind(create: &ast::CreateIndex, mut index: IndexDefinition) -> Result<Inde
             // DuckDB's only kind, a tree, too.
             "ordered" | "art" => index,
             "bitmap" => index.bitmap(),
+            "br64" if any(create).is_some() => index.br64_any(),
+            "br64" => index.br64(),
             other => return Err(about(no_kind(other), kind)),
         },
         Some(other) => return Err(no_kind(&other.to_string())),
@@ -213,7 +241,7 @@ pub(super) fn renamed(from: &str, to: &ObjectName) -> Result<String> {
 
 fn no_kind(name: &str) -> Error {
     Error::invalid(format!("there is no kind of index {name}"))
-        .with_hint("there are ordered (also called btree), hash and bitmap")
+        .with_hint("there are ordered (also called btree), hash, bitmap and br64")
 }
 
 fn has(connection: &Connection, index: &str) -> bool {

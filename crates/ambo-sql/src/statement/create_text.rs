@@ -83,6 +83,10 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
         let name = quoted(split(index.name()).1);
         let (columns, condition) = hidden::index_text(of, &index)?;
         let columns = columns.join(", ");
+        let columns = match index.kind() {
+            IndexKind::Br64Any => format!("ANY ({columns})"),
+            _ => columns,
+        };
         let condition = condition.map_or(String::new(), |condition| format!(" WHERE {condition}"));
         text.push_str(&format!(
             "\nCREATE {unique}INDEX {name} ON {}{using} ({columns}){condition};",

@@ -11,7 +11,10 @@ use datafusion::{
         Column, Constraint, Constraints, DFSchema, Result,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{Expr, TableProviderFilterPushDown, TableType, utils::conjunction},
+    logical_expr::{
+        BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
+        utils::{conjunction, split_binary},
+    },
     physical_plan::{ExecutionPlan, filter::FilterExecBuilder},
 };
 
@@ -126,6 +129,8 @@ impl TableProvider for StoredTable {
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let can = |expr: &&Expr| match self.answers(expr) {
             true => TableProviderFilterPushDown::Exact,
+            // The scan may leave rows out by an index, and they are asked again.
+            false if self.either(expr).is_some() => TableProviderFilterPushDown::Inexact,
             false => TableProviderFilterPushDown::Unsupported,
         };
         Ok(filters.iter().map(can).collect())
@@ -141,6 +146,10 @@ impl TableProvider for StoredTable {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let columns = projection.unwrap_or(&all);
         let (known, other): (Vec<_>, Vec<_>) = filters.iter().partition(|expr| self.answers(expr));
+        // Those that narrow are asked again above.
+        let (narrowing, other): (Vec<_>, Vec<_>) =
+            other.into_iter().partition(|expr| self.either(expr).is_some());
+        let known: Vec<_> = known.into_iter().chain(narrowing).collect();
         let Some(condition) = conjunction(other.into_iter().cloned()) else {
             return self.scan_columns(state, columns, &known, limit);
         };
@@ -161,6 +170,15 @@ impl StoredTable {
         })
     }
 
+    /// A condition of which one of several questions about columns is to be answered with yes, where indexes say which rows do so.
+    fn either(&self, condition: &Expr) -> Option<Vec<(String, Test)>> {
+        let Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) = condition else { return None };
+        let parts = split_binary(condition, Operator::Or);
+        let tests: Vec<_> = parts.into_iter().map(|part| self.test(part)).collect::<Option<_>>()?;
+        let select = self.table.select(&[]).and_then(|select| select.either(tests.clone())).ok()?;
+        select.postings().is_ok_and(|asked| !asked.is_empty()).then_some(tests)
+    }
+
     /// A condition as one over a column, also one that an expression is kept in.
     fn test(&self, condition: &Expr) -> Option<(String, Test)> {
         let of_expressions = || {
@@ -178,9 +196,12 @@ impl StoredTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let places: Vec<usize> = columns.iter().map(|column| self.places[*column]).collect();
         let mut select = self.table.select(&[]).and_then(|select| select.columns(&places)).map_err(outer)?;
-        let own = filters.iter().filter_map(|expr| self.test(expr));
+        let own = filters.iter().filter(|expr| self.answers(expr)).filter_map(|expr| self.test(expr));
         for (name, test) in own.chain(self.of_parts(filters)) {
             select = select.filter(&name, test).map_err(outer)?;
+        }
+        for either in filters.iter().filter(|expr| !self.answers(expr)).filter_map(|expr| self.either(expr)) {
+            select = select.either(either).map_err(outer)?;
         }
         let schema = Arc::new(self.schema.project(columns)?);
         let partitions = state.config().target_partitions();

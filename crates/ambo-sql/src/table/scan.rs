@@ -35,7 +35,7 @@ use super::{
     statistics::{Figures, UNKNOWN_SHARE, statistics},
     stream::{RowSource, ScanMetrics, ScanStream, Source},
 };
-use crate::{error::outer, joins::FoundKeys, yielding::yielding};
+use crate::{error::outer, joins::FoundKeys, names::shown, yielding::yielding};
 
 /// Rows of a batch from tables that are stored as rows.
 const BATCH_ROWS: usize = 8192;
@@ -246,6 +246,11 @@ impl DisplayAs for TableScanExec {
         }
         if let Ok(Units::Rows(rows)) = self.units() {
             write!(f, ", by={}", rows.path())?;
+        }
+        let asked = self.select.postings().unwrap_or_default();
+        if !asked.is_empty() {
+            let asked: Vec<_> = asked.iter().map(|name| shown(name)).collect();
+            write!(f, ", indexes=[{}]", asked.join(", "))?;
         }
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),

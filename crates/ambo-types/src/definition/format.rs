@@ -10,7 +10,7 @@
 //! | key | varint count, then a varint column index each; 0 columns: a hidden row number. With a sort key: its columns, then those of the primary key that are not among them |
 //! | key compression | u8: number of the [`IntegerCodec`], 0 none |
 //! | record compression | u8: number of the [`RecordCodec`], 0 none; u8: its level, 0 for a codec without levels |
-//! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, 3 bitmap, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
+//! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, 3 bitmap, 4 br64, 5 br64 of any column, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
 //! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
 //! | sort key, only with flag 128 | varint count, then a varint column index each; then the primary key likewise, 0 columns: a hidden row number |
 //! | logical types, only in versions 3 and 4 | varint count, in version 3 at least 1; each: varint column index, greater than the one before; the type (`logical.rs`) |
@@ -253,6 +253,8 @@ impl Input<'_> {
             1 => IndexKind::Ordered,
             2 => IndexKind::Hash,
             3 => IndexKind::Bitmap,
+            4 => IndexKind::Br64,
+            5 => IndexKind::Br64Any,
             other => return Err(format!("unknown kind of index {other}")),
         };
         let flags = self.byte()?;

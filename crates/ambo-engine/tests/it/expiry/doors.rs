@@ -173,7 +173,7 @@ fn compare_scans(
     let mut expected: Vec<Vec<Datum>> =
         meant.values().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
     expected.sort();
-    let plan = ScanPlan { columns, filters: filters.to_vec() };
+    let plan = ScanPlan { columns, filters: filters.to_vec(), ..ScanPlan::default() };
     let scan = snapshot.clone().into_row_scan(table, &plan).unwrap();
     let scan = Arc::new(scan.with_unit_rows(1 + random.below(100)));
     let mut found = Vec::new();

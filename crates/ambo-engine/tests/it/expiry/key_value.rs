@@ -176,7 +176,7 @@ fn compare(snapshot: &Snapshot, table: TableId, expected: &[(Vec<u8>, Vec<u8>)])
     }
     found.sort();
     assert_eq!(found, expected);
-    let plan = ScanPlan { columns: vec![1], filters: Vec::new() };
+    let plan = ScanPlan { columns: vec![1], filters: Vec::new(), ..ScanPlan::default() };
     let scan = Arc::new(snapshot.clone().into_row_scan(table, &plan).unwrap().with_unit_rows(30));
     let mut values = Vec::new();
     for unit in 0..scan.units().unwrap() {
