@@ -8,7 +8,10 @@ use ambo_engine::{
     catalog::{IndexDefinition, Storage, TableDefinition},
     database::{Engine, Isolation, RowFormat, ScanPlan, TableScan},
     id::TableId,
-    io::{Disk, OpenMode, sim::SimDisk},
+    io::{
+        Disk, OpenMode,
+        sim::{Fault, FaultKind, Op, SimDisk},
+    },
     scan::{Filter, Test},
 };
 
@@ -328,4 +331,69 @@ fn where_they_can_be() {
     engine.compact().unwrap();
     assert_eq!(names(&disk, "posting-"), Vec::<String>::new());
     assert_sound(&engine);
+}
+
+/// Keeps away: a full disk while a file is written that loses rows, leaves half of a file, or costs more than the request that met it.
+#[test]
+fn a_full_disk() {
+    for op in [Op::Create, Op::Write, Op::Sync, Op::Rename] {
+        let disk = SimDisk::new(13);
+        let mut random = Random::new(13);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let mut world = World::new(&engine, Storage::Column);
+        engine.create_index(&IndexDefinition::new("by_kind", "t", &["kind"]).br64()).unwrap();
+        world.write(&engine, &mut random, 1000);
+        let file_prefix = Some("new-posting-".into());
+        disk.inject(Fault { op, file_prefix, after: 0, kind: FaultKind::NoSpace, once: false });
+        let error = engine.compact().unwrap_err();
+        assert!(matches!(&error, Error::DiskFull(what) if what.contains("posting-")), "{op:?}: {error}");
+        world.compare(&engine, &mut random);
+        let index = IndexDefinition::new("by_town", "t", &["town"]).br64();
+        engine.create_index(&index).unwrap();
+        disk.clear_faults();
+        engine.compact().unwrap();
+        disk.inject(Fault {
+            op,
+            file_prefix: Some("new-posting-".into()),
+            after: 0,
+            kind: FaultKind::NoSpace,
+            once: false,
+        });
+        let index = IndexDefinition::new("by_size", "t", &["size"]).br64();
+        assert!(matches!(engine.create_index(&index), Err(Error::DiskFull(_))), "{op:?}");
+        assert!(engine.current().catalog.find_index("by_size").is_err(), "{op:?}: it is not there");
+        disk.clear_faults();
+        engine.create_index(&index).unwrap();
+        assert_eq!(names(&disk, "new-"), Vec::<String>::new(), "{op:?}");
+        assert_eq!(names(&disk, "posting-").len(), 3 * names(&disk, "segment-").len(), "{op:?}");
+        world.compare(&engine, &mut random);
+        assert_sound(&engine);
+    }
+}
+
+/// Keeps away: a backup without the files, with those of indexes that are gone, or in which rows are not found.
+#[test]
+fn backups() {
+    let (disk, target) = (SimDisk::new(15), SimDisk::new(16));
+    let mut random = Random::new(15);
+    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+    let mut world = World::new(&engine, Storage::Append);
+    for index in indexes() {
+        engine.create_index(&index).unwrap();
+    }
+    let to: Arc<dyn Disk> = Arc::new(target.clone());
+    for round in 0..3 {
+        world.write(&engine, &mut random, 700);
+        engine.compact().unwrap();
+        if round == 2 {
+            engine.drop_index("by_any").unwrap();
+        }
+        engine.backup_to(&to).unwrap();
+        assert_eq!(names(&target, "posting-"), names(&disk, "posting-"), "round {round}");
+    }
+    drop(to);
+    let (copy, _) = open(&target.env(), &small_options()).unwrap();
+    assert_eq!(names(&target, "posting-"), names(&disk, "posting-"));
+    world.compare(&copy, &mut random);
+    assert_sound(&copy);
 }

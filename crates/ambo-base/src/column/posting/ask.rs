@@ -11,10 +11,10 @@ use super::{
     keys::{IndexSpec, KeyForm},
 };
 
-/// So many keys are united whatever they have …
-const KEYS_FREE: u64 = 64;
-/// … more only if they have no more than this part of a segment's rows: then to look at its blocks costs less.
-const ROWS_SHARE: u64 = 8;
+/// Of so many keys it is known which have bitmaps, that are taken as they are.
+const KEYS_LOOKED_AT: u64 = 64;
+/// Rows are made of gaps if these are no more than this part of a segment's: beyond, to look at its blocks costs less.
+const ROWS_SHARE: u64 = 64;
 
 /// Keys between two bounds.
 type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -161,8 +161,11 @@ impl Way {
     pub(in crate::column) fn rows(&self, file: &PostingFile, rows: u32) -> Result<Option<Bitmap>> {
         let places = self.places(file)?;
         let keys = places.iter().map(|(from, to)| to.keys - from.keys).sum::<u64>();
-        let postings = places.iter().map(|(from, to)| to.postings - from.postings).sum::<u64>();
-        if keys > KEYS_FREE && postings > u64::from(rows) / ROWS_SHARE {
+        let gaps = match keys <= KEYS_LOOKED_AT {
+            true => places.iter().map(|between| file.gaps_between(*between)).sum::<Result<u64>>()?,
+            false => places.iter().map(|(from, to)| to.postings - from.postings).sum(),
+        };
+        if gaps > u64::from(rows) / ROWS_SHARE {
             return Ok(None);
         }
         let mut found = places.into_iter().filter(|(from, to)| from.keys < to.keys);

@@ -264,6 +264,24 @@ impl PostingFile {
         Ok(())
     }
 
+    /// Postings of the keys between two places that are not in bitmaps.
+    pub(super) fn gaps_between(&self, between: (Place, Place)) -> Result<u64> {
+        let mut gaps = 0;
+        self.leaves(between, |_, _, leaf, keys| {
+            let is_bitmap = |apart: &Apart| apart.form == ListForm::Bitmap;
+            let mut aparts = leaf.apart.iter();
+            for key in 0..keys.end {
+                let count = leaf.count(key);
+                let apart = if count > INLINE_MAX { aparts.next() } else { None };
+                if key >= keys.start && !apart.is_some_and(is_bitmap) {
+                    gaps += count;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(gaps)
+    }
+
     /// The rows of the keys between two places.
     pub(super) fn rows_between(&self, between: (Place, Place)) -> Result<Bitmap> {
         let mut few: Vec<u64> = Vec::new();
