@@ -13,8 +13,8 @@ use std::{
 };
 
 use ambo::{
-    ColumnBuffer, Compare, Database, Datum, IndexDefinition, LoadOptions, Select, Storage, Table, TableDefinition,
-    Test, Type,
+    ColumnBuffer, Compare, Database, Datum, IndexDefinition, LoadOptions, Select, Storage, Table,
+    TableDefinition, Test, Type,
 };
 
 #[path = "../../../bench/events/flows.rs"]
@@ -99,7 +99,11 @@ fn load(
     let info = db.info()?;
     let space = info.tables.iter().find_map(|table| table.segments.as_ref()).ok_or("it has segments")?;
     let raw = rows * 64;
-    println!("  table {} bytes, {:.4} of the records", space.file_bytes, space.file_bytes as f64 / raw as f64);
+    println!(
+        "  table {} bytes, {:.4} of the records",
+        space.file_bytes,
+        space.file_bytes as f64 / raw as f64
+    );
     for index in &space.postings {
         println!(
             "  index: {} bytes in {} files, {:.3} % of the records; {} keys, {} postings, {:.2} bytes each",
@@ -127,7 +131,9 @@ fn ask(plain: &Table, indexed: &Table) -> ambo::Result<()> {
     ];
     for (what, filters) in questions {
         let select = |table: &Table| -> ambo::Result<Select> {
-            filters.iter().try_fold(table.select(&[])?, |select, (name, test)| select.filter(name, test.clone()))
+            filters
+                .iter()
+                .try_fold(table.select(&[])?, |select, (name, test)| select.filter(name, test.clone()))
         };
         let mut best = [Duration::MAX; 2];
         let mut counts = [0; 2];
@@ -140,7 +146,10 @@ fn ask(plain: &Table, indexed: &Table) -> ambo::Result<()> {
         }
         assert_eq!(counts[0], counts[1], "{what}");
         let micros = best.map(|time| time.as_secs_f64() * 1e6);
-        println!("{what}: {} rows, {:.0} µs without, {:.0} µs with the index", counts[0], micros[0], micros[1]);
+        println!(
+            "{what}: {} rows, {:.0} µs without, {:.0} µs with the index",
+            counts[0], micros[0], micros[1]
+        );
     }
     Ok(())
 }
