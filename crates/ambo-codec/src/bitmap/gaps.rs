@@ -3,8 +3,8 @@
 //!
 //! A sequence is `count` ascending numbers below `universe`, both of which the reader knows. Each gap, the number less the one before it
 //! less one, is a Rice code: its bits from `width` on in unary, as so many zeros and a one, then its lowest `width` bits. The width follows
-//! from the mean gap ([`width`]), which for numbers that are spread at random is within some hundredths of a bit of the best, and never needs
-//! more than `count` × (`width` + 1) bits and `universe` >> `width`. Bits are filled from the lowest of each byte.
+//! from the mean gap ([`width`]), which for numbers that are spread at random is within some hundredths of a bit of the best, and never
+//! needs more than `count` × (`width` + 1) bits and `universe` >> `width`. Bits are filled from the lowest of each byte.
 //!
 //! Example: 3, 5, 6 below 16 have width 1 and the gaps 3, 1, 0: `0 1 1`, `1 1`, `1 0`; as bytes `3e`.
 
