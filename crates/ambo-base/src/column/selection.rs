@@ -125,8 +125,8 @@ pub fn asked_indexes(set: &ColumnSet, filters: &[Filter], either: &[Vec<Filter>]
 }
 
 impl Selection {
-    /// The rows that answer these filters, as far as indexes say in each segment, and the filters that they say nothing of. Bitmap indexes in
-    /// memory are asked about these columns. Of each set of `either`, rows that answer none of it may be left out. None if no index says
+    /// The rows that answer these filters, as far as indexes say in each segment, and the filters that they say nothing of. Bitmap indexes
+    /// in memory are asked about these columns. Of each set of `either`, rows that answer none of it may be left out. None if no index says
     /// anything.
     pub fn new(
         set: &ColumnSet,
