@@ -49,6 +49,7 @@ impl Schema {
                     0 => "ordered",
                     1 => "hash",
                     2 if storage == "column" || storage == APPEND => "bitmap",
+                    3 if storage == "column" || storage == APPEND => "br64",
                     _ => continue,
                 };
                 indexes.push(format!("create index r{nth}_{column} on r{nth} using {using} ({column})"));

@@ -136,10 +136,16 @@ fn table(nth: u64, random: &mut Random) -> Table {
             0 => "ordered",
             1 => "hash",
             2 if storage == "column" || storage == APPEND => "bitmap",
+            3 if storage == "column" || storage == APPEND => "br64",
             _ => continue,
         };
         let column = &column.name;
         indexes.push(format!("create index t{nth}_{column} on t{nth} using {using} ({column})"));
+    }
+    // Of its own, so that what a seed makes does not hang on it.
+    let several = *random.clone().of(&["", "", "(g, h)", "(any (k, g))", "(h, e, k)"]);
+    if !several.is_empty() && (storage == "column" || storage == APPEND) {
+        indexes.push(format!("create index t{nth}_several on t{nth} using br64 {several}"));
     }
     let rows = *random.of(&[0, 1, 6, 20, 20, 50, 120]);
     Table {
