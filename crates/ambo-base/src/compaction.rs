@@ -58,6 +58,8 @@ pub struct Workshop<'a> {
     pub cancel: &'a AtomicBool,
     /// What is left out as trees are merged, if something is.
     pub leave_out: Option<&'a LeaveOut<'a>>,
+    /// If keys alone say what is left out: all records of keys below this, and no others.
+    pub all_below: Option<&'a [u8]>,
 }
 
 /// What was merged, not published yet.

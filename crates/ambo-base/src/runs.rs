@@ -153,6 +153,7 @@ pub(super) fn merge_trees(
         relocate_from: workshop.relocate_from,
         rewrite: workshop.rewrite,
         leave_out: workshop.leave_out,
+        all_below: workshop.all_below,
         build: build.clone(),
         ..MergeOptions::new(workshop.cancel)
     };

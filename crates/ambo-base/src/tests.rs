@@ -57,6 +57,7 @@ impl World {
             rewrite: false,
             cancel: &AtomicBool::new(false),
             leave_out: None,
+            all_below: None,
         };
         let empty = Base::empty(storage, place, Some(&schema));
         assert!(empty.is_of(storage) && empty.is_empty());

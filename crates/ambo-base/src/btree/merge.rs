@@ -56,6 +56,8 @@ pub struct MergeOptions<'a> {
     pub throttle_bytes: u64,
     /// What is left out: it is as if it were deleted. Leaves that have such records are not adopted.
     pub leave_out: Option<&'a LeaveOut<'a>>,
+    /// If keys alone say what is left out: all records of keys below this, and no others. Leaves of such keys are not read.
+    pub all_below: Option<&'a [u8]>,
     /// How the new tree is built.
     pub build: BuildOptions,
 }
@@ -71,6 +73,7 @@ impl<'a> MergeOptions<'a> {
             throttle: None,
             throttle_bytes: 1 << 20,
             leave_out: None,
+            all_below: None,
             build: BuildOptions::default(),
         }
     }
@@ -98,6 +101,8 @@ pub struct Merged {
     pub adopted_leaves: u64,
     /// Leaves of the inputs that were taken apart.
     pub merged_leaves: u64,
+    /// Leaves of which nothing was kept, and that were not read.
+    pub skipped_leaves: u64,
     /// Entries that went through the builder.
     pub merged_rows: u64,
 }
@@ -256,7 +261,7 @@ impl<'t> Merge<'t, '_> {
         if self.source().open.is_some() {
             return self.take_rows();
         }
-        if self.adopt_unread()? {
+        if self.skip_unread()? || self.adopt_unread()? {
             return Ok(());
         }
         self.source().open()?;
@@ -284,6 +289,23 @@ impl<'t> Merge<'t, '_> {
             && self.builder.is_ready_to_adopt()
     }
 
+    /// Goes past a leaf all of whose records are left out, without reading it. Not where older records would come to light, or long values
+    /// have to be freed.
+    fn skip_unread(&mut self) -> Result<bool> {
+        let Some(below) = self.options.all_below.filter(|_| self.options.drop_tombstones) else {
+            return Ok(false);
+        };
+        let walker = &self.sources.winner().expect("an input has its turn").walker;
+        let is_below = walker.upper().is_some_and(|upper| upper <= below);
+        if !is_below || walker.summary().is_none_or(|summary| summary.blob_pages > 0) {
+            return Ok(false);
+        }
+        self.merged.freed.push(walker.leaf().into());
+        self.merged.skipped_leaves += 1;
+        self.source().next_leaf()?;
+        Ok(true)
+    }
+
     /// Adopts the leaf by what its parents say, if they say enough.
     fn adopt_unread(&mut self) -> Result<bool> {
         let source = self.sources.winner().expect("an input has its turn");
@@ -295,7 +317,8 @@ impl<'t> Merge<'t, '_> {
         };
         let summary = source.walker.summary();
         // What it has is to be seen first, if something may be left out.
-        let is_unseen = self.options.leave_out.is_some();
+        let is_live = self.options.all_below.is_some_and(|below| source.walker.lower() >= below);
+        let is_unseen = self.options.leave_out.is_some() && !is_live;
         if is_unseen
             || !self.is_adoptable(source, summary)
             || !self.builder.is_behind_all(source.walker.lower())

@@ -98,12 +98,22 @@ impl<'w> Job<'w> {
         let mut from = 0;
         loop {
             let slot = self.level().slot_from(from);
+            if self.is_left_alone(&slot) {
+                return Ok(self.finish());
+            }
             let is_last = slot.upper.is_none();
             from = slot.parts.start + self.merge_slot(slot, false)?;
             if is_last {
                 return Ok(self.finish());
             }
         }
+    }
+
+    /// Whether there is nothing to be done in a slot and those behind it: all was merged, and from there on nothing is left out.
+    fn is_left_alone(&self, slot: &Slot) -> bool {
+        let is_rewritten = self.workshop.rewrite || self.workshop.relocate_from.is_some();
+        let is_kept = self.workshop.all_below.is_some_and(|below| below <= &slot.lower[..]);
+        self.runs.is_empty() && !is_rewritten && is_kept
     }
 
     /// Merges a slot. Returns of how many parts it is then.

@@ -81,6 +81,7 @@ impl Table {
                 rewrite,
                 cancel: &AtomicBool::new(false),
                 leave_out: None,
+                all_below: None,
             };
             self.base.compact(&self.runs, compaction, &workshop).unwrap()
         };

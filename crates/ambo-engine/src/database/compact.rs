@@ -21,6 +21,7 @@ use super::{
     checkpoint::Turnover,
     compression::keep_dictionary,
     engine::Engine,
+    expiry::Expired,
     version::{DatabaseVersion, TableVersion},
     version_edit::{TableEdit, VersionEdit},
 };
@@ -261,6 +262,7 @@ impl Engine {
         let (id, store) = (table.shared.id, &table.shared.store);
         // Entries of indexes would stay: such rows are deleted.
         let expired = table.expired(self.newest(table)).filter(|_| table.indexes.is_empty());
+        let all_below = expired.as_ref().and_then(Expired::live_from);
         let leave_out = expired.map(|expired| {
             Box::new(move |key: &[u8], record: Record<'_>| expired.has(key, record)) as Box<LeaveOut<'_>>
         });
@@ -274,6 +276,7 @@ impl Engine {
             rewrite: rewrite.all,
             cancel: &self.cancel_merge,
             leave_out: leave_out.as_deref(),
+            all_below: all_below.as_deref(),
         })
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The base counts its part by position, and a tree sums it by whole blocks. What is newer, memtables and runs, is
 //! walked key by key: a key that the base has not adds one, a tombstone on one that it has takes one away. Where
-//! much is newer, walking everything is cheaper than a look-up each. Where rows expire all are walked, and asked.
+//! much is newer, walking everything is cheaper than a look-up each. Where rows expire all are walked,
+//! and asked, unless they are in the order of time.
 
 use ambo_base::{BaseOps, btree::KeySum};
 use ambo_types::Result;
@@ -59,8 +60,12 @@ pub(super) fn count(
     if is_empty(lower, upper) {
         return Ok(0);
     }
-    if table.expired(at).is_some() {
+    let Some(live) = live_from(table, at) else {
         return tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper);
+    };
+    let lower = lower.max(live.as_deref());
+    if is_empty(lower, upper) {
+        return Ok(0);
     }
     newest(table, own, at, (lower, upper), compacted_count(table, lower, upper)?)
 }
@@ -77,10 +82,22 @@ pub(super) fn sum_keys(
     if is_empty(lower, upper) {
         return Ok(KeySum::default());
     }
-    match table.base.sum_keys(lower, upper)? {
-        Some(compacted) if table.expired(at).is_none() => newest(table, own, at, (lower, upper), compacted),
-        _ => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
+    let Some(live) = live_from(table, at) else {
+        return tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper);
+    };
+    let lower = lower.max(live.as_deref());
+    if is_empty(lower, upper) {
+        return Ok(KeySum::default());
     }
+    match table.base.sum_keys(lower, upper)? {
+        Some(compacted) => newest(table, own, at, (lower, upper), compacted),
+        None => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
+    }
+}
+
+/// From which key on no row has expired; none if keys do not say it. All below have.
+fn live_from(table: &TableVersion, at: Moment) -> Option<Option<Vec<u8>>> {
+    table.expired(at).map_or(Some(None), |expired| expired.live_from().map(Some))
 }
 
 fn is_empty(lower: Option<&[u8]>, upper: Option<&[u8]>) -> bool {

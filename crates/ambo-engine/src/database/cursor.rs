@@ -387,17 +387,37 @@ impl MergedCursor {
                 return Ok(false);
             }
             self.current = self.pick_record();
-            match self.current {
-                Some(found) if self.has_ranges => match self.hidden_by(found) {
-                    Some((by, range)) => self.pass(by, &range)?,
-                    None if self.has_expired(found)? => self.step_from_key()?,
-                    None => return Ok(true),
-                },
-                Some(found) if self.has_expired(found)? => self.step_from_key()?,
-                Some(_) => return Ok(true),
-                None => self.step_from_key()?,
+            let Some(found) = self.current else {
+                self.step_from_key()?;
+                continue;
+            };
+            if self.has_ranges
+                && let Some((by, range)) = self.hidden_by(found)
+            {
+                self.pass(by, &range)?;
+                continue;
+            }
+            if !self.has_expired(found)? {
+                return Ok(true);
+            }
+            if !self.pass_expired()? {
+                self.current = None;
+                return Ok(false);
             }
         }
+    }
+
+    /// Goes on from a record that has expired; past all that have, where rows are in the order of time. Whether there may be others.
+    #[cold]
+    fn pass_expired(&mut self) -> Result<bool> {
+        let Some(live) = self.expired.as_ref().and_then(|expired| expired.live_from()) else {
+            return self.step_from_key().map(|()| true);
+        };
+        if self.direction == Direction::Backward {
+            return Ok(false);
+        }
+        self.sources.iter_mut().try_for_each(|source| source.seek(Seek::Ge(&live)).map(drop))?;
+        Ok(true)
     }
 
     /// Whether the record of a source has expired.

@@ -17,7 +17,7 @@ use std::{
 };
 
 use ambo_base::column::ColumnSchema;
-use ambo_codec::{KeySpec, RowSpec, Type, Value, ValueRef, column::Compare};
+use ambo_codec::{KeySpec, Order, RowSpec, Type, Value, ValueRef, column::Compare};
 use ambo_pages::page::{BlobReader, PageStore};
 use ambo_scan::{Filter, Test};
 use ambo_types::{
@@ -121,6 +121,23 @@ impl Expiry {
         })
     }
 
+    /// Where the rows begin that have not expired, if they are in the order of time: those of smaller keys have, and no others.
+    pub(super) fn live_from(&self, now: i64) -> Option<Vec<u8>> {
+        let is_in_order = self.keys.columns().first().is_some_and(|first| first.order == Order::Ascending);
+        if self.stored != TimeIn::Column(StoredIn::Key(0)) || !is_in_order {
+            return None;
+        }
+        let cut = self.cut(now);
+        let first = match self.kind {
+            Type::Date32 => Value::Date32(i32::try_from(cut.div_euclid(DAY)).ok()?.checked_add(1)?),
+            Type::TimestampTz => Value::TimestampTz(cut.checked_add(1)?),
+            _ => Value::Timestamp(cut.checked_add(1)?),
+        };
+        let mut key = Vec::new();
+        self.keys.encode_prefix(&[first.as_ref()], &mut key).ok()?;
+        Some(key)
+    }
+
     /// What scans of stored columns ask rows: whether they have not expired.
     pub(super) fn filter(&self, now: i64) -> Filter {
         self.test(now, Compare::Greater)
@@ -211,6 +228,11 @@ impl Expired {
     /// Whether keys are enough to say it.
     pub(super) fn is_in_key(&self) -> bool {
         self.expiry.is_in_key()
+    }
+
+    /// Where the rows begin that have not, if they are in the order of time.
+    pub(super) fn live_from(&self) -> Option<Vec<u8>> {
+        self.expiry.live_from(self.now)
     }
 }
 

@@ -1,12 +1,14 @@
 //! How rows that have expired go: what the merges of a table cannot leave out is deleted.
 //!
-//! 1. A table of rows that has no indexes leaves them out as it is merged ([`super::expiry::Expired`] in the workshop of its base).
+//! 1. A table of rows that has no indexes leaves them out as it is merged ([`super::expiry::Expired`] in the workshop of its base). Where
+//!    its rows are in the order of time, leaves of such rows are not read, and the table is merged for them alone once they are many.
 //! 2. Parts of column tables, all of whose rows have expired, go as a whole (`retention`).
 //! 3. All others are deleted, by commits as any other, a thousand rows each. So entries of indexes go with them, and snapshots from before
 //!    see what they saw.
 
 use std::sync::Arc;
 
+use ambo_base::BaseOps;
 use ambo_scan::Filter;
 use ambo_types::{Error, Result, id::TableId, record::Record};
 
@@ -15,13 +17,15 @@ use super::{
     expiry::{Expiry, Moment},
     index_writes::Replaced,
     transaction::{Isolation, Transaction},
-    version::DatabaseVersion,
+    version::{DatabaseVersion, TableVersion},
 };
 
 /// Rows that go with one commit.
 const BATCH_ROWS: usize = 1024;
 /// How often others may write to one of them first.
 const TRIES: usize = 3;
+/// This part of a table has expired when it is merged for that alone.
+const TRIM_SHARE: u64 = 8;
 /// How often rows are looked for in the time that a row is there.
 const PURGES_IN_TTL: i64 = 8;
 
@@ -92,12 +96,41 @@ impl Engine {
     }
 }
 
+impl TableVersion {
+    /// Whether so many of the compacted rows have expired that they are worth a merge, which does not read them: they are in the order of
+    /// time.
+    fn is_to_be_trimmed(&self, expiry: &Expiry, now: i64) -> Result<bool> {
+        match expiry.live_from(now) {
+            Some(live) if self.indexes.is_empty() && self.base.columns().is_none() => {
+                Ok(self.base.rank(&live)?.saturating_mul(TRIM_SHARE) > self.base.rows())
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
 impl Engine {
-    /// Deletes rows that have expired of tables of rows with indexes, of each once in a while, in the background.
+    /// Lets rows that have expired go, of each table once in a while, in the background: deletes those of tables of rows with indexes, and
+    /// merges tables that begin with many of them.
     pub(super) fn purge_and_report(self: &Arc<Self>) {
         for id in self.tables_to_purge() {
-            self.work_and_report(|_| self.purge_expired(id).map(|_| false));
+            self.work_and_report(|_| self.trim_or_purge(id).map(|()| false));
         }
+    }
+
+    fn trim_or_purge(self: &Arc<Self>, id: TableId) -> Result<()> {
+        let version = self.current();
+        let Some(table) = version.tables.get(&id) else { return Ok(()) };
+        let Some(expiry) = &table.shared.expiry else { return Ok(()) };
+        if !table.indexes.is_empty() {
+            return self.purge_expired(id).map(drop);
+        }
+        if table.is_to_be_trimmed(expiry, self.now())? {
+            let _merging_segments = self.merging_segments.lock();
+            let _merging = self.merging.lock();
+            self.merge_all(id, None)?;
+        }
+        Ok(())
     }
 
     fn tables_to_purge(&self) -> Vec<TableId> {
@@ -108,7 +141,9 @@ impl Engine {
         let mut due = Vec::new();
         for (id, table) in &version.tables {
             let Some(expiry) = &table.shared.expiry else { continue };
-            if table.indexes.is_empty() || table.shared.schema.is_some() || table.damage.is_some() {
+            let is_in_order = table.base.columns().is_none() && expiry.live_from(now).is_some();
+            let is_left_alone = table.indexes.is_empty() && !is_in_order;
+            if is_left_alone || table.shared.schema.is_some() || table.damage.is_some() {
                 continue;
             }
             let last = purged.entry(*id).or_insert(i64::MIN);

@@ -144,6 +144,7 @@ impl Engine {
             rewrite: false,
             cancel: &self.cancel_merge,
             leave_out: None,
+            all_below: None,
         };
         Base::empty(reshaped.storage, self.place(), schema.as_ref()).build(&mut rows, &workshop)
     }

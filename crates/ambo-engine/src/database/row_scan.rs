@@ -89,14 +89,25 @@ impl Snapshot {
     ) -> Result<RowScan> {
         let mut scan = RowScan::new(self, table, plan)?;
         match &mut scan.source {
-            RowOrigin::Range { range, .. } => {
-                *range = KeyBounds { lower: lower.to_vec(), upper: upper.map(<[u8]>::to_vec) };
+            RowOrigin::Range { range, layers, .. } => {
+                let wanted = KeyBounds { lower: lower.to_vec(), upper: upper.map(<[u8]>::to_vec) };
+                *range = live(layers, wanted);
                 Ok(scan)
             }
             RowOrigin::Found(_) => {
                 Err(Error::Invalid("a range of keys of what is not stored as rows".into()))
             }
         }
+    }
+}
+
+/// A range without the rows that have expired, if rows are in the order of time.
+fn live(layers: &Layers, range: KeyBounds) -> KeyBounds {
+    let live = layers.newer.expired(layers.at).and_then(|expired| expired.live_from());
+    match (live, &range.upper) {
+        (Some(live), Some(upper)) if live > *upper => KeyBounds { lower: upper.clone(), ..range },
+        (Some(live), _) if live > range.lower => KeyBounds { lower: live, ..range },
+        _ => range,
     }
 }
 
@@ -114,7 +125,7 @@ impl RowScan {
                 let path = source.describe();
                 let Fetch::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
                 let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.moment()));
-                let range = KeyBounds { lower, upper };
+                let range = live(&layers, KeyBounds { lower, upper });
                 (path, RowOrigin::Range { layers, range, cuts: OnceLock::new() })
             }
             way => {

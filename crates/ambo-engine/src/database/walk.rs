@@ -71,13 +71,17 @@ pub(super) enum Walked {
 impl Walk {
     /// A walk from `lower` to below `upper`. Keys that it gives are empty unless `with_keys`, or known anyway.
     pub(super) fn new(layers: &Layers, lower: &[u8], upper: Option<&[u8]>, with_keys: bool) -> Result<Self> {
+        let expired = layers.newer.expired(layers.at);
+        let live = expired.as_ref().and_then(Expired::live_from);
+        let lower = live.as_deref().map_or(lower, |live| live.max(lower));
+        // From there on none has.
+        let expired = expired.filter(|_| live.is_none());
         let mut oldest = layers.oldest.as_ref().and_then(Lowest::cursor);
         if let Some(oldest) = &mut oldest {
             oldest.seek_ge(lower)?;
         }
         let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, layers.cover);
         newer.seek(Seek::Ge(lower))?;
-        let expired = layers.newer.expired(layers.at);
         let with_keys = with_keys || expired.as_ref().is_some_and(Expired::is_in_key);
         Ok(Self {
             oldest,

@@ -65,8 +65,8 @@ impl World {
         let disk = SimDisk::new(seed);
         let options = small_options();
         let (engine, _) = open(&disk.env(), &options).unwrap();
-        let storages = [Storage::BTree, Storage::Column, Storage::Append, Storage::Memory];
-        let storage = storages[seed as usize % 4];
+        let storages = [Storage::BTree, Storage::Column, Storage::Append, Storage::Memory, Storage::Lsm];
+        let storage = storages[seed as usize % 5];
         let kind = [Type::Timestamp, Type::TimestampTz, Type::Date32][(seed / 4) as usize % 3];
         let is_in_key = (seed / 12) % 2 == 1;
         let definition = TableDefinition::new("t")
