@@ -214,7 +214,8 @@ AMBO_API ambo_status ambo_check(ambo_database *database, ambo_names **problems, 
 /* The names of all tables, as schema.table. */
 AMBO_API ambo_status ambo_tables(const ambo_database *database, ambo_names **tables, ambo_error **error);
 /* A figure of the database: page_size, file_bytes, segments, segment_bytes, cache_bytes, memtable_bytes, log_bytes, log_segments,
- * checkpoints, snapshots (that and how many transactions are open), data_keys (of an encrypted database; 0 of another) or tables. */
+ * checkpoints, snapshots (that and how many transactions are open), data_keys (of an encrypted database; 0 of another), readers (in other
+ * processes) or tables. */
 AMBO_API ambo_status ambo_info(const ambo_database *database, const char *figure, uint64_t *value, ambo_error **error);
 
 /* ==== Backups ==== */

@@ -191,7 +191,8 @@ pub unsafe extern "C" fn ambo_tables(
 }
 
 /// A figure of the database: page_size, file_bytes, segments, segment_bytes, cache_bytes, memtable_bytes, log_bytes, log_segments,
-/// checkpoints, snapshots (that and how many transactions are open), data_keys (of an encrypted database; 0 of another) or tables.
+/// checkpoints, snapshots (that and how many transactions are open), data_keys (of an encrypted database; 0 of another), readers (in other
+/// processes) or tables.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ambo_info(
     database: *const Database,
@@ -214,6 +215,7 @@ pub unsafe extern "C" fn ambo_info(
             "checkpoints" => info.checkpoints,
             "snapshots" => info.snapshots,
             "data_keys" => u64::from(info.data_keys),
+            "readers" => info.readers.readers,
             "tables" => info.tables.len() as u64,
             _ => return Err(Failure::new(Class::Request, format!("there is no figure \"{figure}\""))),
         });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::command::PublishArguments;
 use crate::engine::Tuning;
 use crate::index::IndexArguments;
 use crate::storage::NewTableArguments;
@@ -188,6 +189,9 @@ pub enum Command {
         #[arg(long)]
         verify: bool,
     },
+    /// Publish a database in a directory, for readers anywhere: of files that are never edited, and one that says which publication is the
+    /// newest. `ambo DIR --read-only` opens it
+    Publish(PublishArguments),
     /// Archive the log of a database that no other process has open, from now on and whoever opens it; or what was committed until now
     Archive {
         /// The database's directory

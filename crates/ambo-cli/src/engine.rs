@@ -60,6 +60,9 @@ pub struct Tuning {
     /// Read beside the process that writes: what is seen is a second old at most, and CHECKPOINT asks for what is newest
     #[arg(long, global = true, help_heading = "Tuning")]
     pub beside: bool,
+    /// Of a directory of publications, read the one of this number, not the newest
+    #[arg(long, value_name = "N", global = true, help_heading = "Tuning")]
+    pub publication: Option<u64>,
     /// Compress the log (LZ4) where that makes it smaller
     #[arg(long, global = true, help_heading = "Tuning")]
     pub log_compression: bool,
@@ -110,6 +113,9 @@ impl Tuning {
         }
         if let Some(key) = self.key() {
             options = options.key(key);
+        }
+        if let Some(number) = self.publication {
+            options = options.publication(number);
         }
         options.log_compression(self.log_compression).beside(self.beside)
     }
@@ -278,8 +284,8 @@ fn look_at(dir: &Path) -> Result<Found> {
         Ok(_) => {}
     }
     // A crash in the middle of making a database leaves these behind; the engine knows what to do with them.
-    // So does a backup that was broken off.
-    if dir.join("backup").exists() {
+    // So does a backup that was broken off. And it knows publications.
+    if ["backup", "publication"].iter().any(|name| dir.join(name).exists()) {
         return Ok(Found::Database);
     }
     let ours = |name: &str| name == "lock" || name.starts_with("log-") || name.starts_with("pages");

@@ -1,8 +1,8 @@
 //! Text to statements: those of the parser, and our own forms around them.
 //!
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
-//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT, CHECK DATABASE and BACKUP
-//! TO.
+//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT, CHECK DATABASE,
+//! BACKUP TO and PUBLISH TO.
 
 mod asof;
 mod column_names;
@@ -111,7 +111,7 @@ pub(crate) enum Statement {
     /// ALTER TABLE … SET with our options.
     AlterTable(ObjectName, TableSettings),
     AlterField(Box<AlterField>),
-    /// COMPACT, CHECKPOINT, CHECK DATABASE, BACKUP TO.
+    /// COMPACT, CHECKPOINT, CHECK DATABASE, BACKUP TO, PUBLISH TO.
     Maintain(Maintenance),
     CreateSequence(Box<CreateSequence>),
     CreateFunction(Box<CreateFunction>),
@@ -176,6 +176,8 @@ pub(crate) enum Maintenance {
     Check,
     /// Makes a copy in this directory.
     Backup(String),
+    /// Publishes in this directory, with options as ATTACH has them.
+    Publish(String, Vec<(ast::Ident, Option<String>)>),
 }
 
 /// All statements of a text, with names for the columns that they return.
@@ -353,6 +355,10 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     if words(parser, &["BACKUP", "TO"]) {
         return Ok(Statement::Maintain(Maintenance::Backup(parser.parse_literal_string()?)));
+    }
+    if words(parser, &["PUBLISH", "TO"]) {
+        let path = parser.parse_literal_string()?;
+        return Ok(Statement::Maintain(Maintenance::Publish(path, databases::options(parser)?)));
     }
     if let Some(statement) = vacuum(parser)? {
         return Ok(statement);

@@ -64,7 +64,7 @@ struct State {
 
 /// What a checkpoint published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Published {
+pub struct Ingested {
     /// Rows that are there now.
     pub rows: u64,
 }
@@ -119,7 +119,7 @@ impl Ingest {
     /// # Errors
     /// As [`Load::finish`], and [`Error::Invalid`] for a token that is too long. After an error of the load nothing of what was pushed
     /// since the last checkpoint is there, and the ingest is of no use: begin another, which says where to go on.
-    pub fn checkpoint(&self, token: &[u8]) -> Result<Published> {
+    pub fn checkpoint(&self, token: &[u8]) -> Result<Ingested> {
         if token.len() > TOKEN_BYTES_MAX {
             let len = token.len();
             return Err(Error::Invalid(format!("a token of {len} bytes; {TOKEN_BYTES_MAX} are possible")));
@@ -137,7 +137,7 @@ impl Ingest {
         let rows = load.finish_telling(told)?.rows;
         state.token = Some(token.to_vec());
         state.load = Some(shared.table.load(shared.options.clone())?);
-        Ok(Published { rows })
+        Ok(Ingested { rows })
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
                 }
             });
             assert_eq!((t.len().unwrap(), db.ingest_token("feed").unwrap()), (0, None));
-            assert_eq!(ingest.checkpoint(b"one").unwrap(), Published { rows: 20_000 });
+            assert_eq!(ingest.checkpoint(b"one").unwrap(), Ingested { rows: 20_000 });
             writers[0].push(numbers(0..5)).unwrap();
             assert_eq!(ingest.checkpoint(b"two").unwrap().rows, 5);
             assert_eq!(ingest.checkpoint(b"three, without rows").unwrap().rows, 0);

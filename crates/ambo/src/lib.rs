@@ -59,6 +59,7 @@ mod moment;
 mod options;
 mod picked;
 mod primary;
+mod published;
 mod range;
 mod read;
 mod records;
@@ -90,9 +91,10 @@ pub use ambo_engine::{
     database::{
         Advice, ArchiveInfo, ArchiveReport, BackupReport, BulkChange, CatalogEdit, CheckReport,
         ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info,
-        LoadOptions, Loaded, MemoryUse, PartialsKept, PartialsUsed, PointReport, PostingFigures,
-        RecordChoice, RecoveryReport, RestorePoint, RestoredKey, Savepoint, Seek, Sync, TableHold, TableInfo,
-        TableScan, TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
+        LoadOptions, Loaded, MemoryUse, PartialsKept, PartialsUsed, PointReport, PostingFigures, Publication,
+        PublishOptions, PublishReport, ReadersInfo, RecordChoice, RecoveryReport, RestorePoint, RestoredKey,
+        Savepoint, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value,
+        ValueReader, ValueWriter,
     },
     id::Timestamp,
     priority::give_way,
@@ -112,10 +114,11 @@ pub use database::{Database, SchemaStamp};
 pub use definitions::Definitions;
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
-pub use ingest::{Ingest, IngestWriter, Published};
+pub use ingest::{Ingest, IngestWriter, Ingested};
 pub use load::{Load, LoadWriter};
 pub use options::Options;
 pub use picked::PickedColumns;
+pub use published::Published;
 pub use range::{Bounds, KeyRange};
 pub use read::Read;
 pub use rows::{Row, Rows};

@@ -294,6 +294,18 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+fn held_bytes(info: &Info) -> u64 {
+    info.readers.held_pages * info.page_size as u64 + info.readers.held_segment_bytes
+}
+
+/// Readers in other processes, in words.
+fn readers(info: &Info) -> String {
+    let age = |age| format!(" of a checkpoint that was made {} ago", output::duration(age));
+    let age = info.readers.oldest_age.map_or(String::new(), age);
+    let (readers, held) = (output::count(info.readers.readers), output::bytes(held_bytes(info)));
+    format!("{readers}, the oldest{age}; {held} are not reused as long as they read")
+}
+
 fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     let reads = info.pages.hits + info.pages.misses;
     let block_reads = info.block_hits + info.block_misses;
@@ -318,6 +330,12 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
         line("segments", format!("{bytes} on disk in {segments} files"));
     }
     line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
+    if let Some(number) = info.publication {
+        line("publication", output::count(number));
+    }
+    if info.readers.readers > 0 {
+        line("readers beside", readers(info));
+    }
     if let Some(archive) = &info.archive {
         let waiting = output::bytes(archive.waiting_bytes);
         let failure = archive.failure.as_ref().map_or(String::new(), |why| format!("; {why}"));
@@ -457,6 +475,12 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
             "waiting_bytes": archive.waiting_bytes,
             "failure": archive.failure,
         })),
+        "readers": {
+            "readers": info.readers.readers,
+            "oldest_age_seconds": info.readers.oldest_age.map(|age| age.as_secs_f64()),
+            "held_bytes": held_bytes(info),
+        },
+        "publication": info.publication,
         "checkpoints": info.checkpoints,
         "encrypted": info.data_keys > 0,
         "data_keys": info.data_keys,

@@ -5,8 +5,11 @@ pub mod archive;
 pub mod backup;
 pub mod check;
 pub mod info;
+pub mod publish;
 pub mod record;
 pub mod uqi;
+
+pub use publish::PublishArguments;
 
 use crate::arguments::{Command, TableArgument};
 use crate::engine::{Access, Store, Tuning};
@@ -84,6 +87,7 @@ fn here(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             store.close()
         }
         Command::Backup { dir, to, verify } => backup::backup(&dir, &to, verify, tuning, out),
+        Command::Publish(arguments) => publish::publish(&arguments, tuning, out),
         Command::Archive { dir, to, stop } => archive::archive(&dir, to.as_deref(), stop, tuning, out),
         Command::Restore { from, to, new_key, plain, point } => {
             let key = match (new_key.source(), plain) {

@@ -108,6 +108,7 @@ pub const KEYWORDS: &[&str] = &[
     "preceding",
     "precision",
     "primary",
+    "publish",
     "range",
     "read",
     "real",

@@ -10,6 +10,7 @@ mod interrupt;
 mod load;
 mod load_columns;
 mod program;
+mod published;
 mod records;
 mod serve;
 mod shell;

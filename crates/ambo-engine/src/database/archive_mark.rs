@@ -14,7 +14,7 @@ use ambo_pages::{
 };
 use ambo_types::{Error, Result};
 
-use super::backup_mark::remove_if_there;
+use super::whole_file::{self, remove_if_there};
 
 const MARK: &str = "archive";
 const NEW_MARK: &str = "archive.new";
@@ -69,7 +69,7 @@ pub(super) fn write(disk: &Arc<dyn Disk>, place: &str) -> Result<()> {
             "the archive's directory {place:?}: a path of 1 to {PLACE_BYTES_MAX} bytes without line breaks is possible"
         )));
     }
-    put(disk, (NEW_MARK, MARK), encode(place).as_bytes())
+    whole_file::put(disk, NEW_MARK, MARK, encode(place).as_bytes())
 }
 
 /// Says that the log is not archived, durably.
@@ -81,7 +81,7 @@ pub(super) fn remove(disk: &Arc<dyn Disk>) -> Result<()> {
 
 /// Says that a restore has begun, durably.
 pub(super) fn begin_restore(disk: &Arc<dyn Disk>) -> Result<()> {
-    put(disk, ("restoring.new", RESTORING), b"")
+    whole_file::put(disk, "restoring.new", RESTORING, b"")
 }
 
 /// Says that it is finished, durably.
@@ -99,18 +99,6 @@ pub(super) fn check_restored(disk: &Arc<dyn Disk>) -> Result<()> {
             "a restore into this directory was broken off before it was whole; remove the directory, and restore again".into(),
         )),
     }
-}
-
-fn put(disk: &Arc<dyn Disk>, (new, name): (&str, &str), bytes: &[u8]) -> Result<()> {
-    remove_if_there(disk, new)?;
-    let write = || -> std::io::Result<()> {
-        let file = disk.open(new, OpenMode::Create)?;
-        file.write_at(bytes, 0)?;
-        file.sync()?;
-        disk.rename(new, name)?;
-        disk.sync_directory()
-    };
-    write().map_err(|error| Error::io(format!("writing {name}"), error))
 }
 
 #[cfg(test)]

@@ -43,9 +43,9 @@ pub struct BackupReport {
 }
 
 /// A checkpoint, and what keeps its pages and segments.
-struct Pinned {
-    image: PagesImage,
-    segments: Vec<Arc<Segment>>,
+pub(super) struct Pinned {
+    pub image: PagesImage,
+    pub segments: Vec<Arc<Segment>>,
     _version: Arc<DatabaseVersion>,
 }
 
@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// Publishes a checkpoint, and keeps it.
-    fn pin(&self) -> Result<Pinned> {
+    pub(super) fn pin(&self) -> Result<Pinned> {
         if self.options.read_only {
             return self.pin_unchanged();
         }
@@ -109,6 +109,8 @@ impl Engine {
 
     /// Keeps the checkpoint of a database that nobody changes.
     fn pin_unchanged(&self) -> Result<Pinned> {
+        // Beside a process that writes, the newest one.
+        self.look_now();
         let checkpoint = self.checkpoint.lock();
         if self.pipeline.publisher.published() > checkpoint.superblock().timestamp {
             return Err(Error::Invalid(
@@ -124,7 +126,12 @@ impl Engine {
         let superblock = checkpoint.superblock();
         assert!(version.beyond <= superblock.timestamp, "the checkpoint is of one moment");
         assert!(self.dropped.lock().is_empty(), "what was dropped is not in the checkpoint");
-        if let Some(damage) = version.tables.values().find_map(|table| table.damage.as_ref()) {
+        if let Some(damage) = version
+            .tables
+            .values()
+            .filter_map(|table| table.damage.as_ref())
+            .find(|damage| !damage.is_elsewhere())
+        {
             return Err(damage.error());
         }
         let segments = version.tables.values().flat_map(|table| table.base.segments()).collect();

@@ -26,7 +26,10 @@ use ambo_pages::{
 };
 use ambo_types::{Error, Result};
 
-use super::open::NEW_PAGES_FILE;
+use super::{
+    open::NEW_PAGES_FILE,
+    whole_file::{self, remove_if_there},
+};
 
 /// The file that says so.
 pub(super) const MARK: &str = "backup";
@@ -97,15 +100,7 @@ pub(super) fn read(disk: &Arc<dyn Disk>) -> Result<Option<u128>> {
 
 /// Marks a directory, durably.
 pub(super) fn write(disk: &Arc<dyn Disk>, database: u128) -> Result<()> {
-    remove_if_there(disk, NEW_MARK)?;
-    let write = || -> std::io::Result<()> {
-        let file = disk.open(NEW_MARK, OpenMode::Create)?;
-        file.write_at(&encode(database), 0)?;
-        file.sync()?;
-        disk.rename(NEW_MARK, MARK)?;
-        disk.sync_directory()
-    };
-    write().map_err(|error| Error::io(format!("writing {MARK}"), error))
+    whole_file::put(disk, NEW_MARK, MARK, &encode(database))
 }
 
 /// Removes the mark and what a backup that was broken off left behind, durably.
@@ -130,16 +125,6 @@ pub(super) fn leave(disk: &Arc<dyn Disk>, read_only: bool) -> Result<()> {
         ));
     }
     if read_only { Ok(()) } else { remove(disk) }
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove_if_there(disk: &Arc<dyn Disk>, name: &str) -> Result<()> {
-    match disk.remove(name) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Error::io(format!("removing {name}"), error))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -24,9 +24,10 @@ use ambo_types::{Error, Result};
 
 use super::{
     backup::BackupReport,
-    backup_mark::{self, MARK, NEW_MARK, NEW_SEGMENT, remove_if_there},
+    backup_mark::{self, MARK, NEW_MARK, NEW_SEGMENT},
     encryption::{self, RestoredKey},
     open::{LOCK_FILE, NEW_PAGES_FILE},
+    whole_file::remove_if_there,
 };
 
 /// Of two files that should be the same so many bytes at the end are compared: of a segment the directory, with the checksums of blocks.
@@ -143,19 +144,13 @@ impl BackupTarget {
         report: &mut BackupReport,
     ) -> Result<()> {
         let name = SegmentStore::name(segment.id());
-        let failed = |error| Error::io(format!("copying {name}"), error);
         if self.names.contains(&name) {
             report.kept += 1;
-        } else if self.disk.link_from(&**source, &name).map_err(failed)? {
+        } else if copy_segment(source, &self.disk, segment, &name)? {
             report.linked += 1;
         } else {
-            let from = source.open(&name, OpenMode::Read).map_err(failed)?;
-            let len = segment.file_bytes();
-            let file = self.disk.open(NEW_SEGMENT, OpenMode::Create).map_err(failed)?;
-            file.copy_from(&*from, 0, len).and_then(|()| file.sync()).map_err(failed)?;
-            self.disk.rename(NEW_SEGMENT, &name).map_err(failed)?;
             report.copied += 1;
-            report.copied_bytes += len;
+            report.copied_bytes += segment.file_bytes();
         }
         Ok(())
     }
@@ -208,6 +203,33 @@ impl BackupTarget {
     fn sync_directory(&self) -> Result<()> {
         self.disk.sync_directory().map_err(|error| Error::io("syncing the directory of the backup", error))
     }
+}
+
+/// Gives a directory a segment, under the name `here`: as a second name of the file, or else as a copy. Whether it is the former. Durable
+/// when the directory is synced.
+pub(super) fn copy_segment(
+    source: &Arc<dyn Disk>,
+    target: &Arc<dyn Disk>,
+    segment: &Segment,
+    here: &str,
+) -> Result<bool> {
+    let name = SegmentStore::name(segment.id());
+    let copy = || -> io::Result<bool> {
+        if target.link_from(&**source, &name, here)? {
+            return Ok(true);
+        }
+        let from = source.open(&name, OpenMode::Read)?;
+        match target.remove(NEW_SEGMENT) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = target.open(NEW_SEGMENT, OpenMode::Create)?;
+        file.copy_from(&*from, 0, segment.file_bytes())?;
+        file.sync()?;
+        target.rename(NEW_SEGMENT, here)?;
+        Ok(false)
+    };
+    copy().map_err(|error| Error::io(format!("copying {name}"), error))
 }
 
 fn list(disk: &Arc<dyn Disk>) -> Result<BTreeSet<String>> {

@@ -12,7 +12,11 @@
 //! A crash before 3's last sync leaves the old checkpoint with all its pages and log; pages written meanwhile are
 //! free in its list.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use ambo_base::{
     BaseOps,
@@ -135,7 +139,19 @@ pub(super) struct CheckpointState {
     graveyard: Vec<Grave>,
     /// When the last checkpoint was published.
     at: Duration,
+    /// When those were that readers in other processes may hold, oldest first; of very many, some.
+    times: VecDeque<(u64, Duration)>,
 }
+
+/// What readers in other processes keep from being reused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct HeldBack {
+    pub pages: u64,
+    pub segment_bytes: u64,
+}
+
+/// So many times of checkpoints are known.
+const TIMES_MAX: usize = 1024;
 
 /// A memtable that was written out.
 struct Flushed {
@@ -171,7 +187,38 @@ impl CheckpointState {
             catalog_pages,
             graveyard: Vec::new(),
             at: Duration::ZERO,
+            times: VecDeque::new(),
         }
+    }
+
+    /// Notes when a checkpoint was published.
+    fn note_time(&mut self, sequence: u64, at: Duration) {
+        self.at = at;
+        self.times.push_back((sequence, at));
+        if self.times.len() > TIMES_MAX {
+            let mut is_kept = false;
+            self.times.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+        }
+    }
+
+    /// When the checkpoint of that number was published, or one before it; none if that was before the database was opened.
+    pub(super) fn time_of(&self, sequence: u64) -> Option<Duration> {
+        let behind = self.times.partition_point(|(of, _)| *of <= sequence);
+        Some(self.times[behind.checked_sub(1)?].1)
+    }
+
+    /// What waits for readers of other processes, the oldest of which hold that checkpoint.
+    pub(super) fn held_back(&self, oldest: Option<u64>) -> HeldBack {
+        let mut held = HeldBack::default();
+        let waiting = self.graveyard.iter().filter(|grave| grave.is_read(&[], oldest));
+        for grave in waiting {
+            held.pages += grave.retired.as_ref().map_or(0, RetiredPages::pages);
+            held.segment_bytes += grave.segments.iter().map(|segment| segment.file_bytes()).sum::<u64>();
+        }
+        held
     }
 
     /// The superblock of the last checkpoint.
@@ -445,7 +492,7 @@ impl Engine {
         let old_segments = old_segments.into_iter().chain(of_dropped).collect();
         let sequence = superblock.sequence;
         checkpoint.superblock = superblock;
-        checkpoint.at = self.clock.now();
+        checkpoint.note_time(sequence, self.clock.now());
         checkpoint.catalog_pages = catalog_pages;
         self.install_version(next);
         if makes_room {
@@ -521,6 +568,10 @@ impl Engine {
         let read = self.lineage.lock().read();
         // Looked for after the checkpoint was published, as `ambo_pages::readers` has it.
         let oldest = self.oldest_held(checkpoint.waits_for_others());
+        let last = checkpoint.superblock.sequence;
+        while checkpoint.times.get(1).is_some_and(|(next, _)| *next <= oldest.unwrap_or(last)) {
+            checkpoint.times.pop_front();
+        }
         let graves = std::mem::take(&mut checkpoint.graveyard);
         let (kept, open) = graves.into_iter().partition(|grave| grave.is_read(&read, oldest));
         checkpoint.graveyard = kept;

@@ -61,6 +61,14 @@ fn not_encrypted() -> Error {
     )
 }
 
+/// As [`unlock`], of a directory that is only read and has no `pages`.
+pub(super) fn unlock_copy(env: Env, options: &Options) -> Result<Env> {
+    match options.key.is_some() && !key_file::is_there(&*env.disk)? {
+        true => Err(not_encrypted()),
+        false => unlock(env, options),
+    }
+}
+
 /// The disk of a backup, sealed as that of the database. In the end it gets a [copy of the keys](copy_keys).
 pub(super) fn disk_of_backup(
     source: &Arc<dyn Disk>,

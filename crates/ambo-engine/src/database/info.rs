@@ -13,7 +13,9 @@ use ambo_types::{
     id::{TableId, Timestamp},
 };
 
-use super::{archive::ArchiveInfo, count, engine::Engine, expiry::Moment, snapshot::Snapshot};
+use super::{
+    archive::ArchiveInfo, count, engine::Engine, expiry::Moment, readers::ReadersInfo, snapshot::Snapshot,
+};
 
 /// Figures of one table.
 #[derive(Clone, Debug)]
@@ -118,6 +120,10 @@ pub struct Info {
     pub snapshots: u64,
     /// How many data keys the database has had; none if it is not encrypted.
     pub data_keys: u32,
+    /// Readers in other processes, and what they hold back.
+    pub readers: ReadersInfo,
+    /// The number of the publication, if it is one that is read.
+    pub publication: Option<u64>,
     /// How the archive of the log stands, if there is one.
     pub archive: Option<ArchiveInfo>,
 }
@@ -195,6 +201,8 @@ impl Engine {
         let files: Vec<_> = version.tables.values().flat_map(|table| table.base.segments()).collect();
         let cache = self.segments.cache();
         let (block_hits, block_misses) = cache.hits_and_misses();
+        // It locks checkpoints, as what follows does.
+        let readers = self.readers_info();
         Ok(Info {
             tables,
             damaged,
@@ -217,6 +225,8 @@ impl Engine {
             timestamp: snapshot.timestamp(),
             snapshots: self.snapshots.count() as u64 - 1,
             data_keys: self.data_keys().unwrap_or(0),
+            readers,
+            publication: self.options.publication,
             archive: self.archive_info(),
         })
     }

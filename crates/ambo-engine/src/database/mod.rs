@@ -14,6 +14,7 @@
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
+//! | `published`, `whole_file` | publications of a database in use, of files that are never edited; small files that are replaced as a whole |
 //! | `readers`, `beside` | readers in other processes: what a writer does for them; how a reader follows a writer |
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
 //! | `changed_rows`, `changes` | what a transaction has changed since a moment in it; what all have committed since one, from the log |
@@ -86,6 +87,7 @@ mod pace;
 mod path;
 mod point;
 mod postings;
+mod published;
 mod purge;
 mod ranges;
 mod readers;
@@ -110,6 +112,7 @@ mod verify;
 mod version;
 mod version_edit;
 mod walk;
+mod whole_file;
 mod workers;
 
 pub use advise::{Advice, Estimate, RecordChoice};
@@ -139,6 +142,8 @@ pub use load::{ColumnLoad, LoadOptions, LoadWriter, Loaded};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use point::{PointReport, RestorePoint};
+pub use published::{Publication, PublishOptions, PublishReport, newest_publication, publications};
+pub use readers::ReadersInfo;
 pub use row_scan::{RowScan, UnitRows};
 pub use scan::{ScanPlan, TableScan};
 pub use scan_partials::{PartialStates, PartialsUsed};

@@ -18,6 +18,7 @@
 //! | the mark of a backup, with or without `pages` | see `backup_mark` |
 //! | the file `keys`, a key given | see `encryption` |
 //! | the file `archive` | the log goes when it is archived: `archive` |
+//! | the file `publication` | see `published` |
 //! | the file `restoring` | refused: a restore was broken off |
 
 use std::{sync::Arc, time::Duration};
@@ -56,10 +57,12 @@ use super::{
     notes::{self, NOTES_TABLE, Note},
     options::Options,
     point::Restored,
+    published,
     ranges::{RANGES_TABLE, TableRange},
     table::RowFormat,
     verify::verify,
     version::{DatabaseVersion, TableVersion},
+    whole_file,
 };
 use crate::{
     catalog,
@@ -106,6 +109,9 @@ impl Engine {
     /// Opens the database in `env`, or creates it.
     pub fn open(env: Env, options: Options) -> Result<(Self, RecoveryReport)> {
         options.validate()?;
+        if let Some(published) = Self::open_published(&env, &options)? {
+            return Ok(published);
+        }
         if options.beside {
             return Self::open_beside(env, options);
         }
@@ -189,6 +195,11 @@ pub(super) fn may_create(env: &Env, options: &Options) -> Result<bool> {
             format!("the file is missing, but there is a log ({log})"),
         ));
     }
+    if let Some(name) = names.iter().find(|name| published::is_of_publication(name)) {
+        return Err(Error::Invalid(format!(
+            "the directory has what is left of a publication that was broken off ({name}); publish again, or remove the directory"
+        )));
+    }
     Ok(true)
 }
 
@@ -196,7 +207,7 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
     if !may_create(env, options)? {
         return Ok(false);
     }
-    backup_mark::remove_if_there(&env.disk, NEW_PAGES_FILE)?;
+    whole_file::remove_if_there(&env.disk, NEW_PAGES_FILE)?;
     let file = env
         .disk
         .open(NEW_PAGES_FILE, OpenMode::Create)

@@ -47,6 +47,8 @@ pub struct Options {
     pub read_only: bool,
     /// Whether it is read beside the process that writes it, from the checkpoints of that one. With `read_only`.
     pub beside: bool,
+    /// Of a directory of publications the one of this number is read; the newest, if nothing is said.
+    pub publication: Option<u64>,
     /// How long a commit or `lock` waits for another's row lock.
     pub lock_timeout: Duration,
     /// Bytes that a part of the last level of storage `lsm` should have; merges take eight of them at a time.
@@ -77,6 +79,7 @@ impl Default for Options {
             create: true,
             read_only: false,
             beside: false,
+            publication: None,
             lock_timeout: Duration::from_secs(5),
             part_bytes: 64 << 20,
             keep_partials: true,

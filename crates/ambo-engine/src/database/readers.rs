@@ -24,6 +24,19 @@ const BUSY: Duration = Duration::from_millis(20);
 /// How long a checkpoint for readers waits for changes of definitions that are under way: with them, it may not be of one moment.
 const DEFINING: Duration = Duration::from_millis(50);
 
+/// Readers in other processes, as the process that writes sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReadersInfo {
+    /// How many there are.
+    pub readers: u64,
+    /// How long ago the oldest checkpoint was made that one of them reads; if that was before the database was opened, how long it is open.
+    pub oldest_age: Option<Duration>,
+    /// Pages that are not reused as long as that is read.
+    pub held_pages: u64,
+    /// Bytes of files of segments that are kept as long.
+    pub held_segment_bytes: u64,
+}
+
 impl Engine {
     /// The oldest checkpoint that a reader in another process holds, if that is to be known.
     pub(super) fn oldest_held(&self, is_wanted: bool) -> Option<u64> {
@@ -34,6 +47,24 @@ impl Engine {
     pub fn readers(&self) -> (usize, Option<u64>) {
         let held = self.readers.as_ref().map(|readers| readers.held()).unwrap_or_default();
         (held.readers, held.oldest)
+    }
+
+    /// The same, how old what they read is, and what they hold back.
+    pub fn readers_info(&self) -> ReadersInfo {
+        let (readers, oldest) = self.readers();
+        if readers == 0 {
+            return ReadersInfo::default();
+        }
+        let checkpoint = self.checkpoint.lock();
+        let held = checkpoint.held_back(oldest);
+        let now = self.clock.now();
+        let age = |sequence| now.saturating_sub(checkpoint.time_of(sequence).unwrap_or_default());
+        ReadersInfo {
+            readers: readers as u64,
+            oldest_age: oldest.map(age),
+            held_pages: held.pages,
+            held_segment_bytes: held.segment_bytes,
+        }
     }
 
     /// Does what readers in other processes wait for, if it is time. Returns when that is to be asked again.

@@ -46,6 +46,18 @@ fn column_table(name: &str) -> TableDefinition {
 /// one that does not check.
 #[test]
 fn a_backup_is_one_moment() {
+    beside_writers(|engine| {
+        let mut target = SimDisk::new(2);
+        for round in 0..12 {
+            engine.backup_to(&as_disk(&target)).unwrap_or_else(|error| panic!("{round}: {error}"));
+            target = target.crash();
+            verify_moment(&target);
+        }
+    });
+}
+
+/// Does something while others write, load and define.
+pub fn beside_writers(work: impl FnOnce(&Arc<Engine>)) {
     let options = Options {
         memtable_bytes: 256 << 10,
         log_segment_bytes: 64 << 10,
@@ -109,17 +121,13 @@ fn a_backup_is_one_moment() {
                 n += 1;
             }
         });
-        let mut target = SimDisk::new(2);
-        for round in 0..12 {
-            engine.backup_to(&as_disk(&target)).unwrap_or_else(|error| panic!("{round}: {error}"));
-            target = target.crash();
-            verify_moment(&target);
-        }
+        work(engine);
     });
     running.close().unwrap();
 }
 
-fn verify_moment(target: &SimDisk) {
+/// Holds what was copied to a disk to what was written when.
+pub fn verify_moment(target: &SimDisk) {
     let (engine, report) = open(&target.env(), &read_only()).unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert_sound(&engine);

@@ -31,6 +31,7 @@ mod model;
 mod panics;
 mod partials;
 mod postings;
+mod published;
 mod ranges;
 mod relocate;
 mod reshape;

@@ -50,9 +50,9 @@ pub trait Disk: Send + Sync + Debug {
     fn directory(&self) -> Option<&Path> {
         None
     }
-    /// Gives a file of another directory the same name here, so that both directories have the one file. False, and nothing is done, where
+    /// Gives a file of another directory a name here, so that both directories have the one file. False, and nothing is done, where
     /// that cannot be: on another file system, say. REQUIRES: nobody ever edits the file. Durable after [`Disk::sync_directory`].
-    fn link_from(&self, _source: &dyn Disk, _name: &str) -> io::Result<bool> {
+    fn link_from(&self, _source: &dyn Disk, _name: &str, _here: &str) -> io::Result<bool> {
         Ok(false)
     }
     /// The disk itself, if it seals its files.

@@ -154,13 +154,13 @@ impl Disk for OsDisk {
         Some(&self.path)
     }
 
-    fn link_from(&self, source: &dyn Disk, name: &str) -> io::Result<bool> {
+    fn link_from(&self, source: &dyn Disk, name: &str, here: &str) -> io::Result<bool> {
         let Some(directory) = source.directory() else { return Ok(false) };
         if source.sealed().is_some() {
             // The file there is not what is read from it.
             return Ok(false);
         }
-        match fs::hard_link(directory.join(name), self.file(name)?) {
+        match fs::hard_link(directory.join(name), self.file(here)?) {
             Ok(()) => Ok(true),
             Err(e) if cannot_link(&e) => Ok(false),
             Err(e) => Err(e),
@@ -193,8 +193,9 @@ impl Disk for OsDisk {
 
 /// Whether a file cannot have a second name there, but may be copied.
 fn cannot_link(e: &io::Error) -> bool {
-    use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
-    matches!(e.kind(), CrossesDevices | PermissionDenied | TooManyLinks | Unsupported)
+    // Not found: what is read under that name has another one in the directory, as in that of publications.
+    use io::ErrorKind::{CrossesDevices, NotFound, PermissionDenied, TooManyLinks, Unsupported};
+    matches!(e.kind(), CrossesDevices | NotFound | PermissionDenied | TooManyLinks | Unsupported)
 }
 
 fn is_read_only(e: &io::Error) -> bool {

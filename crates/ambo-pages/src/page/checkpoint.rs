@@ -188,6 +188,11 @@ pub struct RetiredPages {
 }
 
 impl RetiredPages {
+    /// How many there are.
+    pub fn pages(&self) -> u64 {
+        self.store.space.lock().batch(self.batch).iter().map(|range| range.pages).sum()
+    }
+
     /// Gives some of the pages an owner of their own.
     ///
     /// # Panics

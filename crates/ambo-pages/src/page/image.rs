@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ambo_types::{Error, Result, id::PageNo};
 
 use super::{Backing, Extents, NAME, PageRange, PageStore, Superblock, reserved_pages};
-use crate::io::File;
+use crate::io::{File, read_failed};
 
 /// So many bytes are copied, and then on their way to the device, before the next: a sync at the end has little to do.
 const STEP_BYTES: u64 = 8 << 20;
@@ -64,6 +64,39 @@ impl PagesImage {
         &self.superblock
     }
 
+    /// Bytes of the file that the image is, free pages with it.
+    pub fn file_bytes(&self) -> u64 {
+        self.superblock.file_pages * u64::from(self.superblock.page_size)
+    }
+
+    /// Fills `buffer`, which is of whole pages, with the image's bytes from `offset` on. False if nothing is there: all is zero.
+    /// REQUIRES: the range is within the image.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<bool> {
+        let page_size = u64::from(self.superblock.page_size);
+        let end = offset + buffer.len() as u64;
+        assert!(offset.is_multiple_of(page_size) && end.is_multiple_of(page_size), "whole pages are read");
+        assert!(end <= self.file_bytes(), "an image is not read beyond its end");
+        let wanted = PageRange::new(PageNo(offset / page_size), (end - offset) / page_size);
+        buffer.fill(0);
+        let mut is_filled = false;
+        for range in self.pages.intersection(wanted) {
+            let (from, to) = (range.start.0 * page_size, range.end() * page_size);
+            let part = &mut buffer[(from - offset) as usize..(to - offset) as usize];
+            self.file.read_at(part, from).map_err(|error| read_failed(NAME, from, error))?;
+            is_filled = true;
+        }
+        let of_list = self.list.iter().map(|(number, page)| (number.0 * page_size, &page[..]));
+        let superblocks = self.superblocks().map(|superblock| (superblock.offset(), superblock.encode()));
+        let superblocks: Vec<_> = superblocks.collect();
+        let reserved = superblocks.iter().map(|(at, bytes)| (*at, &bytes[..]));
+        for (at, bytes) in of_list.chain(reserved).filter(|(at, _)| (offset..end).contains(at)) {
+            let at = (at - offset) as usize;
+            buffer[at..at + bytes.len()].copy_from_slice(bytes);
+            is_filled = true;
+        }
+        Ok(is_filled)
+    }
+
     /// Writes the image to a new, empty file, durably.
     pub fn write_to(&self, target: &dyn File) -> Result<()> {
         let page_size = u64::from(self.superblock.page_size);
@@ -86,12 +119,14 @@ impl PagesImage {
     }
 
     /// Both say the same, so that the loss of one is none.
+    fn superblocks(&self) -> impl Iterator<Item = Superblock> {
+        let before = (self.superblock.sequence > 1)
+            .then(|| Superblock { sequence: self.superblock.sequence - 1, ..self.superblock.clone() });
+        before.into_iter().chain([self.superblock.clone()])
+    }
+
     fn write_superblocks(&self, target: &dyn File) -> Result<()> {
-        if self.superblock.sequence > 1 {
-            let before = Superblock { sequence: self.superblock.sequence - 1, ..self.superblock.clone() };
-            before.write(target)?;
-        }
-        self.superblock.write(target)
+        self.superblocks().try_for_each(|superblock| superblock.write(target))
     }
 }
 
@@ -159,6 +194,12 @@ mod tests {
             pages.load(PageNo(number), &mut page(PageKind::Leaf, 4096)).unwrap();
         }
         let there = disk.contents("copy").unwrap();
+        let mut read = vec![1; there.len()];
+        for (index, part) in read.chunks_mut(3 * 4096).enumerate() {
+            let is_filled = image.read_at(part, index as u64 * 3 * 4096).unwrap();
+            assert_eq!(is_filled, part.iter().any(|byte| *byte != 0));
+        }
+        assert!(read == there, "what is read of an image is what it writes");
         let free = store.stored_free_list(&superblock).unwrap().0;
         for range in free {
             let bytes = &there[range.start.0 as usize * 4096..range.end() as usize * 4096];

@@ -148,16 +148,20 @@ impl Superblock {
         bytes
     }
 
+    /// Where its copy is in the file.
+    pub fn offset(&self) -> u64 {
+        offset(self.sequence % 2)
+    }
+
     /// Writes this superblock over the older copy. Durable after the file's next sync; until then the other copy counts.
     pub fn write(&self, file: &dyn File) -> Result<()> {
-        let offset = offset(self.sequence % 2);
-        file.write_at(&self.encode(), offset)
+        file.write_at(&self.encode(), self.offset())
             .map_err(|error| Error::io(format!("writing superblock {} of {NAME}", self.sequence), error))
     }
 
     /// Writes this superblock, which was read from there, once more as it is: durable after the file's next sync, and at no moment harmed.
     pub fn write_again(&self, file: &dyn File) -> Result<()> {
-        file.write_again(offset(self.sequence % 2), SUPERBLOCK_BYTES as u64).map_err(|error| {
+        file.write_again(self.offset(), SUPERBLOCK_BYTES as u64).map_err(|error| {
             Error::io(format!("writing superblock {} of {NAME} again", self.sequence), error)
         })
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::io::{Disk, File, Lock, OpenMode, Slots};
 
 /// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it,
-/// which are sealed by groups; the lock, what readers in other processes hold, the marks of a backup, an archive and a restore, and the
+/// which are sealed by groups; the lock, what readers in other processes hold, the marks of a backup, an archive and a restore, the number of a publication, and the
 /// file of keys, which hold no data.
 #[derive(Debug)]
 pub struct SealedDisk {
@@ -35,7 +35,7 @@ impl SealedDisk {
 }
 
 /// Files that hold no data.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 12] = [
     "lock",
     "backup",
     "backup.new",
@@ -44,6 +44,8 @@ const PLAIN: [&str; 10] = [
     "archive",
     "archive.new",
     "readers",
+    "publication",
+    "publication.new",
     "restoring",
     "restoring.new",
 ];
@@ -108,11 +110,11 @@ impl Disk for SealedDisk {
         self.inner.directory()
     }
 
-    fn link_from(&self, source: &dyn Disk, name: &str) -> io::Result<bool> {
+    fn link_from(&self, source: &dyn Disk, name: &str, here: &str) -> io::Result<bool> {
         // What has other keys is read, and sealed anew.
         match source.sealed() {
             Some(source) if Arc::ptr_eq(&source.keys, &self.keys) => {
-                self.inner.link_from(&*source.inner, name)
+                self.inner.link_from(&*source.inner, name, here)
             }
             _ => Ok(false),
         }

@@ -38,5 +38,12 @@ pub use self::{
     key::{Key, KeySource, Passphrase},
 };
 
+/// Random bytes of the system, that nobody can guess.
+pub fn random_bytes<const N: usize>() -> ambo_types::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    cipher::fill_random(&ring::rand::SystemRandom::new(), &mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests;

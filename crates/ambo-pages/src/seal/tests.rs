@@ -261,11 +261,13 @@ fn only_files_of_the_same_keys_are_linked() {
     let (keys, strange) = (Keys::random().unwrap(), Keys::random().unwrap());
     let source = SealedDisk::new(os(one.path()), Arc::clone(&keys));
     source.open("segment-1", OpenMode::Create).unwrap().write_at(b"sealed", 0).unwrap();
-    assert!(!os(other.path()).link_from(&source, "segment-1").unwrap(), "to a plain directory");
-    assert!(!SealedDisk::new(os(other.path()), strange).link_from(&source, "segment-1").unwrap());
+    assert!(!os(other.path()).link_from(&source, "segment-1", "segment-1").unwrap(), "to a plain directory");
+    assert!(
+        !SealedDisk::new(os(other.path()), strange).link_from(&source, "segment-1", "segment-1").unwrap()
+    );
     let target = SealedDisk::new(os(other.path()), keys);
-    assert!(!target.link_from(&*os(one.path()), "segment-1").unwrap(), "from a plain directory");
-    assert!(target.link_from(&source, "segment-1").unwrap());
+    assert!(!target.link_from(&*os(one.path()), "segment-1", "segment-1").unwrap(), "from a plain directory");
+    assert!(target.link_from(&source, "segment-1", "segment-1").unwrap());
     let mut read = [0; 6];
     target.open("segment-1", OpenMode::Read).unwrap().read_at(&mut read, 0).unwrap();
     assert_eq!(&read, b"sealed");

@@ -176,6 +176,25 @@ fn of_database(info: &ambo::Info, out: &mut Page) {
         ("ambo_block_misses_total", "counter", "Blocks that were read from files.", info.block_misses),
         ("ambo_checkpoints_total", "counter", "Checkpoints since the database was made.", info.checkpoints),
         ("ambo_snapshots", "gauge", "Snapshots and transactions that are open.", info.snapshots),
+        ("ambo_readers", "gauge", "Readers in other processes.", info.readers.readers),
+        (
+            "ambo_readers_held_pages",
+            "gauge",
+            "Pages that they keep from being reused.",
+            info.readers.held_pages,
+        ),
+        (
+            "ambo_readers_held_segment_bytes",
+            "gauge",
+            "Bytes of segments that they keep.",
+            info.readers.held_segment_bytes,
+        ),
+        (
+            "ambo_readers_oldest_age_milliseconds",
+            "gauge",
+            "How long ago the oldest checkpoint was made that they read.",
+            info.readers.oldest_age.map_or(0, |age| age.as_millis() as u64),
+        ),
     ];
     for (name, kind, help, value) in figures {
         out.one(name, kind, help, value as f64);

@@ -100,11 +100,20 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
         ("block_misses", info.block_misses),
         ("checkpoints", info.checkpoints),
         ("snapshots", info.snapshots),
+        ("readers", info.readers.readers),
+        ("readers_oldest_age_ms", info.readers.oldest_age.map_or(0, |age| age.as_millis() as u64)),
+        ("readers_held_bytes", held_bytes(&info)),
+        ("publication", info.publication.unwrap_or(0)),
         ("data_keys", u64::from(info.data_keys)),
         ("damaged_tables", info.damaged.len() as u64),
     ];
     let rows = figures.iter().map(|(name, figure)| vec![text(*name), count(*figure)]).collect();
     Ok(Contents { columns: &[("figure", TEXT), ("value", BIGINT)], rows })
+}
+
+/// Bytes that are not reused as long as readers in other processes read what they do.
+fn held_bytes(info: &ambo::Info) -> u64 {
+    info.readers.held_pages * info.page_size as u64 + info.readers.held_segment_bytes
 }
 
 pub(super) fn databases(planner: &Planner<'_>) -> Result<Contents> {

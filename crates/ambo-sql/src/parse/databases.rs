@@ -46,6 +46,11 @@ fn attach(parser: &mut Parser<'_>) -> Result<Attach, ParserError> {
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let path = parser.parse_literal_string()?;
     let alias = parser.parse_keyword(Keyword::AS).then(|| parser.parse_identifier()).transpose()?;
+    Ok(Attach { path, alias, if_not_exists, options: options(parser)? })
+}
+
+/// `(name value, …)`, if it comes next. Values are in small letters.
+pub(super) fn options(parser: &mut Parser<'_>) -> Result<Vec<(Ident, Option<String>)>, ParserError> {
     let mut options = Vec::new();
     if parser.consume_token(&Token::LParen) {
         loop {
@@ -68,5 +73,5 @@ fn attach(parser: &mut Parser<'_>) -> Result<Attach, ParserError> {
         }
         parser.expect_token(&Token::RParen)?;
     }
-    Ok(Attach { path, alias, if_not_exists, options })
+    Ok(options)
 }

@@ -9,7 +9,7 @@ use std::{
 use crate::{Error, Result, session::Session};
 
 /// Which files of the machine the statements of a connection have to do with: `COPY` to and from files, `read_csv` and its sisters,
-/// `ATTACH`, `BACKUP TO`.
+/// `ATTACH`, `BACKUP TO`, `PUBLISH TO`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// None.

@@ -122,7 +122,9 @@ fn check_files(connection: &Connection, statement: &Statement) -> Result<()> {
     let session = &connection.session;
     match statement {
         Statement::Attach(attach) => session.require_file(&attach.path),
-        Statement::Maintain(Maintenance::Backup(path)) => session.require_file(path),
+        Statement::Maintain(Maintenance::Backup(path) | Maintenance::Publish(path, _)) => {
+            session.require_file(path)
+        }
         Statement::Sql(tree) => match tree.as_ref() {
             ast::Statement::Copy { target: CopyTarget::File { filename }, .. } => {
                 session.require_file(filename)

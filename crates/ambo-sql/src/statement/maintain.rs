@@ -1,13 +1,17 @@
-//! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE, BACKUP TO.
+//! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE, BACKUP TO, PUBLISH TO.
 
 use std::{sync::Arc, time::Duration};
 
-use ambo::Datum;
+use ambo::{Datum, PublishOptions};
 use arrow::datatypes::{DataType, Field, Schema};
-use datafusion::sql::sqlparser::ast::VacuumStatement;
+use datafusion::sql::sqlparser::ast::{Ident, VacuumStatement};
 
 use crate::{
-    Connection, Result, Rows, check::check, names::about_object, parse::Maintenance, planner::find_table,
+    Connection, Error, Result, Rows,
+    check::check,
+    names::{about, about_object},
+    parse::Maintenance,
+    planner::find_table,
     rows::Source,
 };
 
@@ -37,6 +41,11 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
             db.backup_to(&path)?;
             Ok(Rows::done("BACKUP", None))
         }
+        Maintenance::Publish(path, options) => {
+            connection.require_no_transaction("PUBLISH TO")?;
+            db.publish_to(&path, &publish_options(&options)?)?;
+            Ok(Rows::done("PUBLISH", None))
+        }
         Maintenance::Check => {
             let problems = check(connection.engine())?.problems;
             let rows = problems.into_iter().map(|problem| vec![Datum::Utf8(problem)]).collect();
@@ -44,6 +53,27 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
             Ok(Rows::new(schema, Source::Values(rows)).with_tag("CHECK DATABASE", None))
         }
     }
+}
+
+/// `(keep 3, grace 600)`: how many publications, and for how many seconds.
+fn publish_options(given: &[(Ident, Option<String>)]) -> Result<PublishOptions> {
+    let mut options = PublishOptions::default();
+    for (name, value) in given {
+        let number = value.as_deref().and_then(|value| value.parse::<u32>().ok());
+        let number = || {
+            let what = format!("{} of PUBLISH is a whole number", name.value.to_uppercase());
+            number.ok_or_else(|| about(Error::invalid(what), name))
+        };
+        match name.value.to_lowercase().as_str() {
+            "keep" => options.keep = number()? as usize,
+            "grace" => options.grace = Duration::from_secs(number()?.into()),
+            other => {
+                let known = ["keep", "grace"].into_iter();
+                return Err(about(Error::not_found("option of PUBLISH", other, known), name));
+            }
+        }
+    }
+    Ok(options)
 }
 
 /// VACUUM compacts, and gives free space back.

@@ -5,11 +5,11 @@ mod processes;
 
 use std::{sync::Arc, time::Duration};
 
-use ambo_codec::Type;
+use ambo_codec::{Type, Value as Datum};
 use ambo_engine::{
     Error,
-    catalog::{Storage, TableDefinition},
-    database::{Engine, Options, Running, Snapshot},
+    catalog::{Retention, Storage, TableDefinition},
+    database::{Engine, Options, RowFormat, Running, Snapshot},
     id::TableId,
     io::{Disk, sim::SimDisk},
     seal::{Key, KeySource},
@@ -135,6 +135,11 @@ fn what_a_reader_holds_is_not_reused() {
     writer.truncate_table("loaded").unwrap();
     writer.vacuum().unwrap();
     assert_eq!(oldest(&writer), Some(held));
+    let info = writer.info().unwrap().readers;
+    assert_eq!((info.readers, info.oldest_age.is_some()), (1, true));
+    assert!(info.held_pages > 100 && info.held_segment_bytes > 0, "{info:?}");
+    pass(&disk);
+    assert!(writer.info().unwrap().readers.oldest_age >= Some(Duration::from_secs(1)));
     assert!(segments(&disk) > 0, "the segments that the reader has");
     assert_eq!(all(&snapshot, pairs), of_pairs);
     assert_eq!(all(&snapshot, loaded), of_loaded);
@@ -405,4 +410,64 @@ fn only_databases_are_read_beside() {
     reader.backup_to(&(Arc::new(target.clone()) as Arc<dyn Disk>)).unwrap();
     let copy = open(&target.env(), &Options { read_only: true, ..small_options() }).unwrap().0;
     assert_sound(&copy);
+}
+
+/// Keeps away: rows that have expired and a reader shows, others that it misses as a merge of the writer has left out more, and a snapshot
+/// of a reader that changes as time goes on.
+#[test]
+fn tables_whose_rows_expire() {
+    const HOUR: i64 = 3_600_000_000;
+    const BEGIN: i64 = 1_700_000_000_000_000;
+    let storages = [Storage::BTree, Storage::Lsm, Storage::Column, Storage::Append];
+    for (storage, key) in
+        storages.into_iter().flat_map(|storage| [(storage, &["id"][..]), (storage, &["at", "id"])])
+    {
+        let (disk, writer) = start();
+        let definition = TableDefinition::new("t")
+            .column("id", Type::I64)
+            .column("at", Type::Timestamp)
+            .primary_key(key)
+            .storage(storage)
+            .ttl(Retention { micros: 10 * HOUR as u64 }, "at");
+        let table = writer.create_table(definition).unwrap();
+        let format = RowFormat::new(writer.current().catalog.table(table).unwrap().clone()).unwrap();
+        let put = |ids: std::ops::Range<i64>| {
+            for id in ids {
+                // Each hour a hundred of them.
+                let row = [Datum::I64(id), Datum::Timestamp(BEGIN + id * HOUR / 100)];
+                let key = format.encode_key(&row, 0).unwrap();
+                writer.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
+            }
+        };
+        put(0..500);
+        writer.compact().unwrap();
+        let reader = reader(&disk);
+        let first = reader.snapshot();
+        let expected = all(&first, table);
+        assert_eq!(expected.len(), 500);
+        for hours in [11, 12, 13] {
+            disk.clock().advance(Duration::from_secs(if hours == 11 { 11 } else { 1 }) * 3600);
+            let left = (500 - (hours - 10) * 100 - 1) as usize;
+            for step in 0..3 {
+                match step {
+                    0 => {}
+                    1 => writer.compact().unwrap(),
+                    _ => put(900..900 + hours),
+                }
+                writer.flush().unwrap();
+                pass(&disk);
+                let now = reader.snapshot();
+                let later = all(&now, table).len() - left;
+                assert!(later <= hours as usize, "{storage:?} {key:?}: {later} of those that came later");
+                assert_eq!(
+                    now.count(table, None, None).unwrap() as usize,
+                    left + later,
+                    "{storage:?} {key:?}"
+                );
+                assert!(all(&first, table) == expected, "{storage:?} {key:?}: a snapshot is another");
+                assert_sound(&reader);
+            }
+        }
+        assert_sound(&writer);
+    }
 }

@@ -37,10 +37,11 @@ struct World {
     readers: Vec<Arc<Engine>>,
     held: Vec<(Snapshot, Contents)>,
     tables: u64,
+    by_row: Storage,
 }
 
 impl World {
-    fn new(seed: u64, by_column: Storage, key: Option<KeySource>) -> Self {
+    fn new(seed: u64, by_row: Storage, by_column: Storage, key: Option<KeySource>) -> Self {
         let disk = SimDisk::new(seed);
         let options = Options { key, ..small_options() };
         let writer = open(&disk.env(), &options).unwrap().0;
@@ -55,10 +56,16 @@ impl World {
             readers: Vec::new(),
             held: Vec::new(),
             tables: 0,
+            by_row,
         };
-        world.create("pairs", TableDefinition::key_value("pairs"));
+        let pairs = world.pairs();
+        world.create("pairs", pairs);
         world.create("loaded", column_table("loaded", by_column));
         world
+    }
+
+    fn pairs(&self) -> TableDefinition {
+        TableDefinition::key_value("pairs").storage(self.by_row)
     }
 
     fn writer(&self) -> Arc<Engine> {
@@ -154,7 +161,8 @@ impl World {
                 self.writer().drop_table("pairs").unwrap();
                 self.now.remove("pairs");
                 self.note();
-                self.create("pairs", TableDefinition::key_value("pairs"));
+                let pairs = self.pairs();
+                self.create("pairs", pairs);
             }
         }
     }
@@ -270,8 +278,8 @@ fn contents(snapshot: &Snapshot) -> Contents {
     tables.collect()
 }
 
-fn run(seed: u64, by_column: Storage, key: Option<&KeySource>) {
-    let mut world = World::new(seed, by_column, key.cloned());
+fn run(seed: u64, by_row: Storage, by_column: Storage, key: Option<&KeySource>) {
+    let mut world = World::new(seed, by_row, by_column, key.cloned());
     for _ in 0..STEPS {
         world.step();
     }
@@ -284,26 +292,33 @@ fn run(seed: u64, by_column: Storage, key: Option<&KeySource>) {
     assert_eq!(world.writer().readers(), (0, None));
 }
 
-fn run_all(by_column: Storage, key: Option<&KeySource>, seeds: u64) {
+fn run_all(by_row: Storage, by_column: Storage, key: Option<&KeySource>, seeds: u64) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, count) = (number("AMBO_SEED").unwrap_or(0), number("AMBO_SEEDS").unwrap_or(seeds));
     let count = if number("AMBO_SEED").is_some() { 1 } else { count };
     for seed in first..first + count {
-        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed, by_column, key)));
-        assert!(ran.is_ok(), "AMBO_SEED={seed} fails with {by_column:?}");
+        let ran =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed, by_row, by_column, key)));
+        assert!(ran.is_ok(), "AMBO_SEED={seed} fails with {by_row:?} and {by_column:?}");
     }
 }
 
 /// Keeps away: a reader that shows what never was, pages of it that are reused, and a writer that loses something to its readers.
 #[test]
 fn readers_see_moments() {
-    run_all(Storage::Column, None, SEEDS);
+    run_all(Storage::BTree, Storage::Column, None, SEEDS);
+}
+
+/// Keeps away: the same where the last level is cut into parts, and merged slot by slot.
+#[test]
+fn readers_see_moments_of_slots() {
+    run_all(Storage::Lsm, Storage::Column, None, SEEDS / 3);
 }
 
 /// Keeps away: the same with extents, and where everything is encrypted.
 #[test]
 fn readers_see_moments_of_extents_and_of_encrypted_databases() {
-    run_all(Storage::Append, None, SEEDS / 3);
+    run_all(Storage::BTree, Storage::Append, None, SEEDS / 3);
     let key = KeySource::from(Key::new([7; 32]));
-    run_all(Storage::Column, Some(&key), SEEDS / 5);
+    run_all(Storage::BTree, Storage::Column, Some(&key), SEEDS / 5);
 }

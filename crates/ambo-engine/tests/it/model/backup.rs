@@ -35,7 +35,7 @@ impl Backups {
 }
 
 /// What is in a file of a state: rows in memory are not.
-fn on_disk(state: &State) -> State {
+pub fn on_disk(state: &State) -> State {
     let mut state = state.clone();
     let in_memory = state.values_mut().filter(|table| table.kind == Kind::Memory);
     in_memory.for_each(|table| table.rows.clear());

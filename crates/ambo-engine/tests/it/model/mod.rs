@@ -7,6 +7,7 @@ mod definitions;
 mod indexes;
 mod oracle;
 mod plan;
+mod publish;
 mod transactions;
 mod world;
 
@@ -66,7 +67,7 @@ fn crashes_and_faults_of_extents() {
     run_all(Storage::BTree, Storage::Append, None, SEEDS / 2, "crashes_and_faults_of_extents");
 }
 
-/// Keeps away: the same where everything is encrypted, backups too: a torn write that harms its neighbours, above all.
+/// Keeps away: the same where everything is encrypted, backups and publications too: a torn write that harms its neighbours, above all.
 #[test]
 fn crashes_and_faults_of_encrypted_databases() {
     let key = KeySource::from(Key::new([7; 32]));

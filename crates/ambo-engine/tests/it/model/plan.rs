@@ -216,6 +216,11 @@ pub enum Operation {
         index: u64,
     },
     /// To a disk of its own, whose power may go at the end.
+    Publish {
+        fault: Option<Fault>,
+        crash: bool,
+    },
+    /// To a disk of its own, whose power may go at the end.
     Backup {
         fault: Option<Fault>,
         crash: bool,
@@ -256,6 +261,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (12, |r| Operation::SetStorage { table: r.next() }),
     (20, |r| Operation::CreateIndex { table: r.next(), on: index(r) }),
     (8, |r| Operation::DropIndex { index: r.next() }),
+    (12, |r| Operation::Publish { fault: r.one_in(2).then(|| target_fault(r)), crash: r.one_in(2) }),
     (16, |r| Operation::Backup { fault: r.one_in(2).then(|| target_fault(r)), crash: r.one_in(2) }),
     (30, |_| Operation::Snapshot),
     (20, |_| Operation::DropSnapshot),

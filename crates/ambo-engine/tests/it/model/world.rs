@@ -18,6 +18,7 @@ use super::{
     definitions::{Ids, choose, possible, shape_of},
     oracle::{Change, Digest, End, Oracle, Rows, State, Table, difference, rows_difference},
     plan::{Compression, Keys, Kind, Operation, Range, Reopen, ValuePlan, Write},
+    publish::Publications,
 };
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
@@ -39,6 +40,8 @@ pub struct World {
     pub random: Random,
     /// What it was backed up to.
     pub backups: Backups,
+    /// Where it was published.
+    pub publications: Publications,
     /// So many keys lie between two that are written one by one; loads write them all. Makes trees of several levels.
     spread: u64,
     /// The storage of tables that are stored in files, row by row.
@@ -117,6 +120,7 @@ impl World {
             poisoned: false,
             disturbed: false,
             backups: Backups::new(seed),
+            publications: Publications::new(seed),
             spread: if random.one_in(16) { 40 } else { 1 },
             by_row,
             by_column,
@@ -172,6 +176,7 @@ impl World {
             Operation::SetStorage { table } => self.set_storage(*table),
             Operation::CreateIndex { table, on } => self.create_index(*table, *on),
             Operation::DropIndex { index } => self.drop_index(*index),
+            Operation::Publish { fault, crash } => self.publish(fault.as_ref(), *crash),
             Operation::Backup { fault, crash } => self.back_up(fault.as_ref(), *crash),
             Operation::Snapshot => {
                 if self.snapshots.len() < SNAPSHOTS_MAX {
