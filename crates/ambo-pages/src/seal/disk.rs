@@ -9,8 +9,8 @@ use super::{
 use crate::io::{Disk, File, Lock, OpenMode, Slots};
 
 /// A disk that seals what is written to its files, and opens what is read. Passed through as they are: the log and what is kept of it,
-/// which are sealed by groups; the lock, what readers in other processes hold, the marks of a backup, an archive and a restore, the number of a publication, and the
-/// file of keys, which hold no data.
+/// which are sealed by groups; the lock, what readers in other processes hold, the marks of a backup, an archive and a restore, the number
+/// of a publication, and the file of keys, which hold no data.
 #[derive(Debug)]
 pub struct SealedDisk {
     inner: Arc<dyn Disk>,

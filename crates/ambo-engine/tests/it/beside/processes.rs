@@ -231,6 +231,7 @@ fn age(place: &Path) {
     let options = Options { beside: true, ..Options::default() };
     let running = Running::start(Engine::open(env.clone(), options).unwrap().0).unwrap();
     let engine = running.engine();
+    engine.refresh(Duration::from_secs(10)).unwrap();
     let table = table(&engine.snapshot(), "t").unwrap();
     let age = || {
         let seen = engine.snapshot().get(table, b"now").unwrap().unwrap().to_vec();
