@@ -77,10 +77,11 @@ impl Oracle {
         match self.misfit(subject, question) {
             Ok(None) => Verdict::Alike(1),
             Ok(Some(text)) => Verdict::Differs(Difference { kind: "rows".into(), text }),
-            Err((_, slow @ Failure::Slow)) => Verdict::Apart("too slow", slow.message()),
-            Err((text, failure)) => {
+            Err(failed) => {
+                let (text, failure) = *failed;
                 let message = failure.message();
                 match () {
+                    () if matches!(failure, Failure::Slow) => Verdict::Apart("too slow", message),
                     () if is_refusal(&message) || is_out_of_range(&message) => {
                         Verdict::Apart("refused by Ambo", message)
                     }
@@ -99,11 +100,11 @@ impl Oracle {
         self,
         subject: &mut Subject,
         question: &Question,
-    ) -> std::result::Result<Option<String>, (String, Failure)> {
+    ) -> std::result::Result<Option<String>, Box<(String, Failure)>> {
         let Question { from, condition, items } = question;
         let mut run = |text: String| match subject.run(&text) {
             Ok(answer) => Ok((text, answer)),
-            Err(failure) => Err((text, failure)),
+            Err(failure) => Err(Box::new((text, failure))),
         };
         match self {
             Self::NoRec => {

@@ -42,7 +42,7 @@ fn places(key: &[u8], bytes: usize) -> impl Iterator<Item = (usize, u8)> {
     let hash = rapidhash_v3(key);
     let (first, step) = (hash as u32, (hash >> 32) as u32 | 1);
     (0..PROBES).map(move |probe| {
-        let at = u64::from(first.wrapping_add(step.wrapping_mul(probe))) * (bytes as u64 * 8) >> 32;
+        let at = (u64::from(first.wrapping_add(step.wrapping_mul(probe))) * (bytes as u64 * 8)) >> 32;
         ((at / 8) as usize, 1 << (at % 8))
     })
 }

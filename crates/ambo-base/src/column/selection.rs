@@ -94,7 +94,7 @@ impl<'f> Questions<'f> {
         for either in &self.either {
             let rows =
                 either.0.iter().map(|way| rows_of(set, part, way)).collect::<Result<Option<Vec<_>>>>()?;
-            rows.iter().map(|rows| Bitmap::union(rows)).for_each(&mut take);
+            rows.iter().map(Bitmap::union).for_each(&mut take);
         }
         for (filter, values) in self.filters.iter().zip(&self.wanted) {
             let Some(values) = values else { continue };

@@ -195,8 +195,8 @@ impl BackupTarget {
         }
         let files = segments.iter().flat_map(|segment| segment.posting_files());
         let postings: BTreeSet<String> = files.map(|(name, _)| name).collect();
-        let others = self.names.iter().filter(|name| is_posting_file(name) && !postings.contains(*name));
-        others.map(|name| remove_if_there(&self.disk, name)).collect::<Result<()>>()?;
+        let mut others = self.names.iter().filter(|name| is_posting_file(name) && !postings.contains(*name));
+        others.try_for_each(|name| remove_if_there(&self.disk, name))?;
         self.sync_directory()
     }
 

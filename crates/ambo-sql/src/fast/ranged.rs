@@ -46,7 +46,7 @@ impl Ranged {
         match &self.then {
             Then::Rows(order) => sort(&mut rows, order),
             Then::Different(order) => {
-                rows.sort_unstable_by(|one, other| compared(one, other));
+                rows.sort_unstable_by(compared);
                 rows.dedup_by(|one, other| compared(one, other).is_eq());
                 sort(&mut rows, order);
             }

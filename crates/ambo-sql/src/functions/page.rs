@@ -9,7 +9,7 @@ use crate::{SqlOptions, engine::SqlEngine};
 
 /// All names by which a function can be called.
 fn there(state: &SessionState) -> BTreeSet<String> {
-    let mut all: BTreeSet<String> = known(state).into_iter().map(|(name, _)| name).collect();
+    let mut all: BTreeSet<String> = known(state).into_keys().collect();
     // Of each aggregate there is one of lists.
     let of_lists = |name: &str| {
         name.strip_prefix("list_").is_some_and(|of| state.aggregate_functions().contains_key(of))

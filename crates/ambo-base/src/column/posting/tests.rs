@@ -39,7 +39,7 @@ fn skewed(seed: &mut u64, of: u64) -> u64 {
 }
 
 fn value(seed: &mut u64, ty: Type, of: u64) -> Value {
-    if random(seed) % 11 == 0 {
+    if random(seed).is_multiple_of(11) {
         return Value::Null;
     }
     let number = skewed(seed, of);
@@ -49,7 +49,7 @@ fn value(seed: &mut u64, ty: Type, of: u64) -> Value {
         Type::U32 => Value::U32((number as u32).wrapping_mul(0x9E37_79B1)),
         Type::I64 => Value::I64((number as i64 - 50).wrapping_mul(1 << 50)),
         Type::F64 => Value::F64(number as f64 - 20.5),
-        Type::Bool => Value::Bool(number % 2 == 0),
+        Type::Bool => Value::Bool(number.is_multiple_of(2)),
         Type::Decimal128 { .. } => Value::Decimal128 { unscaled: i128::from(number) - 30, scale: 2 },
         Type::Utf8 => Value::Utf8(format!("{}{number}", "ab".repeat(number as usize % 7))),
         other => unreachable!("{other} is not among the types"),
@@ -208,7 +208,8 @@ fn indexes_of_several_columns() {
         |column: usize, value: &Value| Filter { column, test: Test::Compare(Compare::Equal, value.clone()) };
     for _ in 0..400 {
         let like = &rows[random(&mut seed) as usize % rows.len()];
-        let asked: Vec<usize> = [2, 1, 0, 3].into_iter().filter(|_| random(&mut seed) % 3 > 0).collect();
+        let asked: Vec<usize> =
+            [2, 1, 0, 3].into_iter().filter(|_| !random(&mut seed).is_multiple_of(3)).collect();
         let filters: Vec<_> = asked
             .iter()
             .filter(|column| !like[**column].is_null())

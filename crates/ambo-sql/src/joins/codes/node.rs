@@ -96,8 +96,11 @@ pub(super) enum Shown {
     Numbered { numbers: Arc<Numbers>, number: usize, column: usize },
 }
 
+/// What is equal where the same is shown.
+type ShownKey = (usize, Option<(usize, *const Numbers)>);
+
 impl Shown {
-    fn key(&self) -> (usize, Option<(usize, *const Numbers)>) {
+    fn key(&self) -> ShownKey {
         match self {
             Self::Same(place) => (*place, None),
             Self::Numbered { numbers, number, column } => (*number, Some((*column, Arc::as_ptr(numbers)))),
@@ -118,7 +121,7 @@ impl Decoded {
         Self { input, shown, schema }
     }
 
-    fn key(&self) -> (Vec<(usize, Option<(usize, *const Numbers)>)>, &DFSchemaRef, &LogicalPlan) {
+    fn key(&self) -> (Vec<ShownKey>, &DFSchemaRef, &LogicalPlan) {
         (self.shown.iter().map(Shown::key).collect(), &self.schema, &self.input)
     }
 }
