@@ -4,21 +4,17 @@
 use std::{fmt, sync::Arc};
 
 use datafusion::{
-    common::{Constraints, Result, config::ConfigOptions},
+    common::{Constraints, Result},
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{AcrossPartitions, ConstExpr, EquivalenceProperties, PhysicalExpr},
+    physical_expr::{AcrossPartitions, ConstExpr, EquivalenceProperties},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
-        execution_plan::CardinalityEffect,
-        filter_pushdown::{
-            ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
-        },
-        projection::ProjectionExec,
+        execution_plan::CardinalityEffect, projection::ProjectionExec,
     },
 };
 
 use crate::{
-    one_input::{no_expressions, one_input},
+    one_input::{filters_go_down, no_expressions, one_input},
     yielding::yielding,
 };
 
@@ -131,21 +127,5 @@ impl ExecutionPlan for PassOn {
         Ok(yielding(self.input.execute(partition, context)?))
     }
 
-    fn gather_filters_for_pushdown(
-        &self,
-        _: FilterPushdownPhase,
-        filters: Vec<Arc<dyn PhysicalExpr>>,
-        _: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        FilterDescription::from_children(filters, &self.children())
-    }
-
-    fn handle_child_pushdown_result(
-        &self,
-        _: FilterPushdownPhase,
-        result: ChildPushdownResult,
-        _: &ConfigOptions,
-    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
-        Ok(FilterPushdownPropagation::if_all(result))
-    }
+    filters_go_down!();
 }

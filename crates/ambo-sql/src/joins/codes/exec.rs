@@ -8,24 +8,19 @@ use arrow::{
     datatypes::{DataType, Field, Schema, SchemaRef},
 };
 use datafusion::{
-    common::{ColumnStatistics, Result, Statistics, config::ConfigOptions, tree_node::TreeNodeRecursion},
+    common::{ColumnStatistics, Result, Statistics, tree_node::TreeNodeRecursion},
     error::DataFusionError,
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::{EquivalenceProperties, PhysicalExpr},
     physical_plan::{
-        ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-        PlanProperties, StatisticsArgs,
-        execution_plan::{CardinalityEffect, ReplaceChildrenOptions},
-        filter_pushdown::{
-            ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
-        },
-        stream::RecordBatchStreamAdapter,
+        DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+        StatisticsArgs, execution_plan::CardinalityEffect, stream::RecordBatchStreamAdapter,
     },
 };
 use futures::StreamExt;
 
 use super::{node::Shown, numbers::Numbers};
-use crate::one_input::no_expressions;
+use crate::one_input::{filters_go_down, input_alone, no_expressions, visit_all};
 
 /// Rows of the input with their numbers behind them.
 #[derive(Debug)]
@@ -63,8 +58,8 @@ impl CodedExec {
         Self { input, exprs, name: name.to_owned(), numbers, properties }
     }
 
-    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::new(input, self.exprs.clone(), &self.name, self.numbers.clone())
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self::new(input, self.exprs.clone(), &self.name, self.numbers.clone()))
     }
 }
 
@@ -80,43 +75,18 @@ impl ExecutionPlan for CodedExec {
         "CodedExec"
     }
 
+    input_alone!();
+    filters_go_down!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn apply_expressions(
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for expr in &self.exprs {
-            if visit(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.over(children.swap_remove(0))))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.over(children.swap_remove(0))))
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
+        visit_all(&self.exprs, visit)
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -125,10 +95,6 @@ impl ExecutionPlan for CodedExec {
 
     fn cardinality_effect(&self) -> CardinalityEffect {
         CardinalityEffect::Equal
-    }
-
-    fn child_stats_requests(&self, part: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(part)]
     }
 
     fn statistics_from_inputs(
@@ -154,24 +120,6 @@ impl ExecutionPlan for CodedExec {
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
     }
-
-    fn gather_filters_for_pushdown(
-        &self,
-        _: FilterPushdownPhase,
-        filters: Vec<Arc<dyn PhysicalExpr>>,
-        _: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        FilterDescription::from_children(filters, &self.children())
-    }
-
-    fn handle_child_pushdown_result(
-        &self,
-        _: FilterPushdownPhase,
-        result: ChildPushdownResult,
-        _: &ConfigOptions,
-    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
-        Ok(FilterPushdownPropagation::if_all(result))
-    }
 }
 
 /// Groups with values in the place of their numbers.
@@ -188,8 +136,8 @@ impl DecodedExec {
         Self { input, shown, properties }
     }
 
-    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::new(input, self.shown.clone(), self.schema())
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self::new(input, self.shown.clone(), self.schema()))
     }
 }
 
@@ -205,40 +153,14 @@ impl ExecutionPlan for DecodedExec {
     }
 
     no_expressions!();
+    input_alone!();
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.over(children.swap_remove(0))))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.over(children.swap_remove(0))))
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
     fn cardinality_effect(&self) -> CardinalityEffect {
         CardinalityEffect::Equal
-    }
-
-    fn child_stats_requests(&self, part: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(part)]
     }
 
     fn statistics_from_inputs(

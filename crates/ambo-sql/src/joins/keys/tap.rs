@@ -22,7 +22,7 @@ use datafusion::{
 use futures::{Stream, StreamExt};
 
 use super::found::FoundKeys;
-use crate::one_input::one_input;
+use crate::one_input::{one_input, visit_all};
 
 /// Hands on the rows of its input.
 #[derive(Debug)]
@@ -69,12 +69,7 @@ impl ExecutionPlan for KeyTap {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in &self.keys {
-            if visit(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        visit_all(&self.keys, visit)
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
