@@ -183,6 +183,11 @@ mod tests {
         let image = PagesImage::new(&store, &superblock).unwrap();
         let copy = disk.open("copy", OpenMode::Create).unwrap();
         image.write_to(&*copy).unwrap();
+        let mut read = vec![1; image.file_bytes() as usize];
+        for (index, part) in read.chunks_mut(3 * 4096).enumerate() {
+            let is_filled = image.read_at(part, index as u64 * 3 * 4096).unwrap();
+            assert_eq!(is_filled, part.iter().any(|byte| *byte != 0));
+        }
         disk.sync_directory().unwrap();
         let disk = disk.crash();
         let copy = disk.open("copy", OpenMode::ReadWrite).unwrap();
@@ -194,11 +199,6 @@ mod tests {
             pages.load(PageNo(number), &mut page(PageKind::Leaf, 4096)).unwrap();
         }
         let there = disk.contents("copy").unwrap();
-        let mut read = vec![1; there.len()];
-        for (index, part) in read.chunks_mut(3 * 4096).enumerate() {
-            let is_filled = image.read_at(part, index as u64 * 3 * 4096).unwrap();
-            assert_eq!(is_filled, part.iter().any(|byte| *byte != 0));
-        }
         assert!(read == there, "what is read of an image is what it writes");
         let free = store.stored_free_list(&superblock).unwrap().0;
         for range in free {
