@@ -146,7 +146,7 @@ pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
 
 /// `rank(ORDER BY x)` gets an argument before ORDER BY, without which the parser knows no order there.
 pub(super) fn say_argument_of_rank(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    const RANKS: [&str; 4] = ["rank", "row_number", "percent_rank", "cume_dist"];
+    const RANKS: [&str; 6] = ["rank", "row_number", "percent_rank", "cume_dist", "dense_rank", "rank_dense"];
     let is_rank = |token: &TokenWithSpan| match &token.token {
         Token::Word(word) => RANKS.iter().any(|rank| word.value.eq_ignore_ascii_case(rank)),
         _ => false,
