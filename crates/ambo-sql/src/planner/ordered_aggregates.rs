@@ -121,7 +121,8 @@ const IN_ORDER: [(&str, &str, usize, &[&str]); 20] = [
     ("fill", "fill", 1, &[]),
 ];
 
-/// `lead(x ORDER BY y) OVER (…)` is `lead_in_order('al', x, 1, NULL, y) OVER (…)`, and `fill(x) OVER (ORDER BY y)` is `fill(x, y) OVER (…)`.
+/// `lead(x ORDER BY y) OVER (…)` is `lead_in_order('al', x, 1, NULL, y) OVER (…)`, and `fill(x) OVER (ORDER BY y)` is
+/// `fill(x, y) OVER (…)`.
 fn over_window(name: &str, function: &Function) -> Option<Expr> {
     let Some(WindowType::WindowSpec(window)) = &function.over else { return None };
     let (_, of, count, left_out) = IN_ORDER.into_iter().find(|(known, ..)| *known == name)?;

@@ -60,7 +60,9 @@ fn what_is_cut_or_changed_is_refused() {
     }
     // Numbers that do not belong together, under a checksum that is right.
     for at in [BUNDLE_BYTES_AT, PAGES_AT, BUNDLES_AT, SEGMENTS_AT, VERSION_AT] {
-        for value in [0_u32, 3, 1 << 31, u32::MAX] {
+        // Three bytes of pages are in one bundle, as there is.
+        let small = if at == PAGES_AT { 0 } else { 3 };
+        for value in [0_u32, small, 1 << 31, u32::MAX] {
             let mut other = whole[..whole.len() - CRC_BYTES].to_vec();
             other[at..at + 4].copy_from_slice(&value.to_le_bytes());
             other.extend(crc32c(&other).to_le_bytes());

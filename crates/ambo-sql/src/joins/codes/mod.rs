@@ -1,7 +1,7 @@
 //! Groups are made by numbers where their columns are those of a small side of joins.
 //!
-//! `GROUP BY i_category, i_brand` above a join of sales with their items hashes and compares the two texts of each sale, and the join copies
-//! them for each sale, though there are only as many combinations as there are items. Here the items are given the number of their
+//! `GROUP BY i_category, i_brand` above a join of sales with their items hashes and compares the two texts of each sale, and the join
+//! copies them for each sale, though there are only as many combinations as there are items. Here the items are given the number of their
 //! combination before they are joined ([`Coded`]); joins hand on the number, groups are made by it, and the groups get the values back
 //! ([`Decoded`]). Several columns of one relation become one number.
 //!
