@@ -30,11 +30,7 @@ pub(crate) const NO_COMMON_TYPE: &str =
     "the queries of UNION have no common type for column \"$c\": $l and $r";
 
 /// Messages of the planner, and what they mean.
-const MEANINGS: [(&str, &str); 45] = [
-    (
-        r"^Aggregate ORDER BY is not implemented for window functions$",
-        "not supported: ORDER BY in the parentheses of this function of a window; its order goes behind OVER",
-    ),
+const MEANINGS: [(&str, &str); 44] = [
     (
         r"^Function '(?P<f>[^']+)' user-defined coercion failed with: Internal error: .*$",
         "$f does not take arguments of these types",

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::{
 };
 
 use super::{rewrite::without_parentheses, trees::text};
-use crate::{names::object, parse::DIALECT};
+use crate::{Error, Result, names::object, parse::DIALECT};
 
 /// Aggregates that are the same in any order. The planner cannot do with several orders of them.
 const WITHOUT_ORDER: [&str; 21] = [
@@ -201,6 +201,19 @@ pub(super) fn say_order_of_window(function: &mut Function) {
             start_bound: WindowFrameBound::Preceding(None),
             end_bound: Some(WindowFrameBound::Following(None)),
         });
+    }
+}
+
+/// Refuses an order that a function of a window has no use for. To be asked when all that have one are said otherwise.
+pub(super) fn refuse_order_of_window(expr: &Expr) -> Result<()> {
+    let Expr::Function(function) = expr else { return Ok(()) };
+    let (Some(_), FunctionArguments::List(list)) = (&function.over, &function.args) else { return Ok(()) };
+    match list.clauses.iter().any(|clause| matches!(clause, FunctionArgumentClause::OrderBy(_))) {
+        true => {
+            Err(Error::invalid(format!("not supported: ORDER BY in the parentheses of {}()", function.name))
+                .with_hint("the order of the window stands behind OVER"))
+        }
+        false => Ok(()),
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
     named_windows,
     null_treatment::say_null_treatment,
     once::mark_once,
-    ordered_aggregates::say_order_of_window,
+    ordered_aggregates::{refuse_order_of_window, say_order_of_window},
     parts::{list_of_columns, say_list_of_rows, say_parts},
     patterns::{by_function, call},
     pivot::say_pivot,
@@ -335,6 +335,9 @@ impl VisitorMut for Rewriting<'_> {
             *expr = values;
         } else {
             by_function(expr);
+            if let Err(error) = refuse_order_of_window(expr) {
+                return self.stop(error);
+            }
         }
         ControlFlow::Continue(())
     }

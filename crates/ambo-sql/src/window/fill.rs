@@ -168,7 +168,10 @@ impl Numbers {
     fn on_line(&self, low: usize, high: usize, share: f64, is_beyond: bool) -> Option<Number> {
         let rise = self.difference(high, low) * share;
         match self {
-            Self::Doubles(of) => Some(Number::Double(of.value(low) + rise)),
+            // With one rounding less, as DuckDB does.
+            Self::Doubles(of) => {
+                Some(Number::Double(of.value(low).mul_add(1.0 - share, of.value(high) * share)))
+            }
             Self::Whole(of) if is_beyond => {
                 Self::whole(of, low).checked_add(rise.round_ties_even() as i128).map(Number::Whole)
             }
