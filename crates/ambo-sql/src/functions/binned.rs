@@ -16,12 +16,11 @@ use datafusion::{
         Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
         type_coercion::binary::type_union_coercion,
-        utils::format_state_name,
     },
 };
 
 use super::{
-    counts::{map_of, map_of_counts},
+    counts::{lists_with_counts, map_of, map_of_counts},
     distinct::{Distinct, state_fields},
     one_zero::with_one_zero,
 };
@@ -97,11 +96,7 @@ impl AggregateUDFImpl for Binned {
         if args.is_distinct {
             return Ok(state_fields(&args));
         }
-        let list = |name: &str, of: DataType| {
-            let item = Field::new_list_field(of, true);
-            Arc::new(Field::new_list(format_state_name(args.name, name), item, true)) as FieldRef
-        };
-        Ok(vec![list("bins", args.input_fields[0].data_type().clone()), list("counts", DataType::UInt64)])
+        Ok(lists_with_counts(&args, "bins"))
     }
 }
 

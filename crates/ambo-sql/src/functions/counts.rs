@@ -54,6 +54,15 @@ impl OfCounts {
     }
 }
 
+/// What is handed on: a list of what the argument is, called so, and one of how many there are of each.
+pub(super) fn lists_with_counts(args: &StateFieldsArgs<'_>, name: &str) -> Vec<FieldRef> {
+    let list = |name: &str, of: DataType| {
+        let item = Field::new_list_field(of, true);
+        Arc::new(Field::new_list(format_state_name(args.name, name), item, true)) as FieldRef
+    };
+    vec![list(name, args.input_fields[0].data_type().clone()), list("counts", DataType::UInt64)]
+}
+
 impl AggregateUDFImpl for OfCounts {
     fn name(&self) -> &str {
         self.name
@@ -98,11 +107,7 @@ impl AggregateUDFImpl for OfCounts {
         if args.is_distinct {
             return Ok(state_fields(&args));
         }
-        let list = |name: &str, of: DataType| {
-            let item = Field::new_list_field(of, true);
-            Arc::new(Field::new_list(format_state_name(args.name, name), item, true))
-        };
-        Ok(vec![list("values", args.input_fields[0].data_type().clone()), list("counts", DataType::UInt64)])
+        Ok(lists_with_counts(&args, "values"))
     }
 
     fn default_value(&self, ty: &DataType) -> Result<ScalarValue> {

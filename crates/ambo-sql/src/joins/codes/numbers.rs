@@ -33,6 +33,8 @@ struct Known {
     /// The values of the columns, by number, in pieces.
     values: Vec<Vec<ArrayRef>>,
     count: usize,
+    /// Of the values.
+    bytes: usize,
     memory: Option<MemoryReservation>,
 }
 
@@ -50,7 +52,7 @@ impl Numbers {
         let schema = Arc::new(Schema::new(fields));
         let numbers = new_group_values(schema.clone(), &GroupOrdering::None)?;
         let values = vec![Vec::new(); types.len()];
-        Ok(Self { schema, known: Mutex::new(Known { numbers, values, count: 0, memory: None }) })
+        Ok(Self { schema, known: Mutex::new(Known { numbers, values, count: 0, bytes: 0, memory: None }) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -66,11 +68,11 @@ impl Numbers {
         let known = &mut *known;
         let mut numbers = Vec::new();
         known.numbers.intern(columns, &mut numbers)?;
-        known.keep(columns, &numbers)?;
-        let memory =
-            known.memory.get_or_insert_with(|| MemoryConsumer::new("numbers of groups").register(memory));
-        let bytes = known.values.iter().flatten().map(|piece| piece.get_array_memory_size()).sum::<usize>();
-        memory.try_resize(known.numbers.size() + bytes)?;
+        if known.keep(columns, &numbers)? {
+            let consumer = || MemoryConsumer::new("numbers of groups").register(memory);
+            let memory = known.memory.get_or_insert_with(consumer);
+            memory.try_resize(known.numbers.size() + known.bytes)?;
+        }
         let numbers = numbers.into_iter().map(|number| number as i64).collect::<Vec<_>>();
         Ok(Int64Array::new(numbers.into(), any_value(columns)))
     }
@@ -94,8 +96,8 @@ impl Numbers {
 }
 
 impl Known {
-    /// Keeps the values of numbers that are new.
-    fn keep(&mut self, columns: &[ArrayRef], numbers: &[usize]) -> Result<()> {
+    /// Keeps the values of numbers that are new; whether there are any.
+    fn keep(&mut self, columns: &[ArrayRef], numbers: &[usize]) -> Result<bool> {
         let mut rows = vec![None; self.numbers.len() - self.count];
         for (row, number) in numbers.iter().enumerate() {
             if let Some(place) = number.checked_sub(self.count) {
@@ -103,17 +105,19 @@ impl Known {
             }
         }
         if rows.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let rows: UInt64Array = rows.into();
         if rows.null_count() > 0 {
             return Err(DataFusionError::Internal("a number of no row".to_owned()));
         }
         for (column, pieces) in columns.iter().zip(&mut self.values) {
-            pieces.push(take(column, &rows, None)?);
+            let values = take(column, &rows, None)?;
+            self.bytes += values.get_array_memory_size();
+            pieces.push(values);
         }
         self.count = self.numbers.len();
-        Ok(())
+        Ok(true)
     }
 }
 
