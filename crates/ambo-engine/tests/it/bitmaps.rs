@@ -6,13 +6,13 @@ use ambo_codec::{Type, Value as Datum, column::Compare};
 use ambo_engine::{
     Error,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, Isolation, Options, RowFormat, ScanPlan, TableScan},
+    database::{Engine, Isolation, Options, RowFormat, ScanPlan},
     id::TableId,
     io::sim::SimDisk,
     scan::{Filter, Test},
 };
 
-use crate::support::{Random, assert_sound, open, small_options};
+use crate::support::{Random, assert_sound, ids, open, small_options};
 
 const COLUMNS: [&str; 4] = ["id", "town", "kind", "size"];
 
@@ -85,20 +85,6 @@ fn answers(value: &Datum, test: &Test) -> bool {
         Test::In(list) => list.iter().any(|constant| equal(constant) == Some(true)),
         other => unreachable!("{other:?} is not asked here"),
     }
-}
-
-/// The ids that a scan selects, and how many.
-fn ids(scan: &TableScan) -> Vec<i64> {
-    let found = scan.fold(2, Vec::new, |found, morsel| {
-        let mut ids = Vec::<i64>::new();
-        morsel.values(0, &mut ids)?;
-        found.extend(ids);
-        Ok(())
-    });
-    let mut ids = found.unwrap().concat();
-    ids.sort_unstable();
-    assert_eq!(scan.count(1).unwrap(), ids.len() as u64);
-    ids
 }
 
 /// Keeps away: rows that a bitmap index leaves out or adds, whatever they are compacted in, deleted from or replaced by, and whatever else

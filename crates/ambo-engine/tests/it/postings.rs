@@ -6,7 +6,7 @@ use ambo_codec::{Type, Value as Datum, column::Compare};
 use ambo_engine::{
     Error,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, Isolation, RowFormat, ScanPlan, TableScan},
+    database::{Engine, Isolation, RowFormat, ScanPlan},
     id::TableId,
     io::{
         Disk, OpenMode,
@@ -15,7 +15,7 @@ use ambo_engine::{
     scan::{Filter, Test},
 };
 
-use crate::support::{Random, assert_sound, open, small_options};
+use crate::support::{Random, assert_sound, ids, open, small_options};
 
 const COLUMNS: [&str; 5] = ["id", "town", "kind", "size", "other"];
 
@@ -100,19 +100,6 @@ fn answers(value: &Datum, test: &Test) -> bool {
         Test::Prefix(prefix) => matches!(value, Datum::Utf8(text) if text.as_bytes().starts_with(prefix)),
         other => unreachable!("{other:?} is not asked here"),
     }
-}
-
-/// The ids that a scan selects, and how many.
-fn ids(scan: &TableScan) -> Vec<i64> {
-    let found = scan.fold(2, Vec::new, |found, morsel| {
-        let mut ids = Vec::<i64>::new();
-        morsel.values(0, &mut ids)?;
-        found.extend(ids);
-        Ok(())
-    });
-    let mut ids = found.unwrap().concat();
-    ids.sort_unstable();
-    ids
 }
 
 fn names(disk: &SimDisk, prefix: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ambo_engine::{
     Error, Result,
-    database::{Engine, Isolation, Options, RecoveryReport, Seek, Snapshot, Sync},
+    database::{Engine, Isolation, Options, RecoveryReport, Seek, Snapshot, Sync, TableScan},
     id::TableId,
     io::{Env, sim::split_mix},
 };
@@ -95,4 +95,18 @@ pub fn rows(snapshot: &Snapshot, table: TableId) -> Result<Vec<(Vec<u8>, Vec<u8>
 pub fn by_column(seed: u64) -> ambo_engine::catalog::Storage {
     use ambo_engine::catalog::Storage;
     if seed % 3 == 1 { Storage::Append } else { Storage::Column }
+}
+
+/// The ids that a scan selects, and how many.
+pub fn ids(scan: &TableScan) -> Vec<i64> {
+    let found = scan.fold(2, Vec::new, |found, morsel| {
+        let mut ids = Vec::<i64>::new();
+        morsel.values(0, &mut ids)?;
+        found.extend(ids);
+        Ok(())
+    });
+    let mut ids = found.unwrap().concat();
+    ids.sort_unstable();
+    assert_eq!(scan.count(1).unwrap(), ids.len() as u64);
+    ids
 }

@@ -267,7 +267,8 @@ fn damage_is_noticed() {
             assert!(error.to_string().contains(&name), "{error}");
         }
         for (segment, wanted) in [((SEGMENT, 2999), wanted), ((SEGMENT, 3000), (9, wanted.1 ^ 1, wanted.2))] {
-            assert!(PostingFile::open(&store, segment, wanted).is_err());
+            let error = PostingFile::open(&store, segment, wanted).expect_err("a file of others");
+            assert!(error.to_string().contains("of another segment or index"), "{error}");
         }
         assert!(PostingFile::open(&store, (8, 3000), wanted).unwrap().is_none());
     }

@@ -177,6 +177,33 @@ struct Changed {
     bytes: u64,
 }
 
+/// The parts of a `File` that is only read.
+macro_rules! only_reads {
+    () => {
+        fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<()> {
+            only_read()
+        }
+
+        fn set_len(&self, _len: u64) -> io::Result<()> {
+            only_read()
+        }
+
+        fn allocate(&self, _offset: u64, _len: u64) -> io::Result<()> {
+            only_read()
+        }
+
+        fn punch_hole(&self, _offset: u64, _len: u64) -> io::Result<()> {
+            only_read()
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            only_read()
+        }
+
+        fn will_need(&self, _offset: u64, _len: u64) {}
+    };
+}
+
 impl File for Changed {
     fn read_at(&self, _buffer: &mut [u8], _offset: u64) -> io::Result<()> {
         Err(not_as_published(format!("the end of {}", self.name)))
@@ -186,27 +213,7 @@ impl File for Changed {
         Ok(self.bytes)
     }
 
-    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn set_len(&self, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn allocate(&self, _offset: u64, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn punch_hole(&self, _offset: u64, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        only_read()
-    }
-
-    fn will_need(&self, _offset: u64, _len: u64) {}
+    only_reads!();
 
     fn allocated_len(&self) -> io::Result<u64> {
         Ok(self.bytes)
@@ -234,31 +241,11 @@ impl File for Pages {
         Ok(())
     }
 
-    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<()> {
-        only_read()
-    }
-
     fn len(&self) -> io::Result<u64> {
         Ok(self.manifest.pages_bytes)
     }
 
-    fn set_len(&self, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn allocate(&self, _offset: u64, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn punch_hole(&self, _offset: u64, _len: u64) -> io::Result<()> {
-        only_read()
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        only_read()
-    }
-
-    fn will_need(&self, _offset: u64, _len: u64) {}
+    only_reads!();
 
     fn allocated_len(&self) -> io::Result<u64> {
         let bundles = (0..self.bundles.len()).filter(|index| self.manifest.bundles[*index] != HOLE);
