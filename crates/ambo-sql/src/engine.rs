@@ -23,7 +23,7 @@ use crate::{
     Error, ErrorKind, Result,
     databases::Attached,
     foreign_keys,
-    functions::{BitOperators, add_functions},
+    functions::{BitOperators, JsonOperators, add_functions},
     joins::ByCodes,
     numbers::{WholeQuotients, WideBits},
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
@@ -247,6 +247,7 @@ impl Host {
                 Arc::new(WideBits),
                 Arc::new(Truths),
                 Arc::new(EnumOperators),
+                Arc::new(JsonOperators),
                 Arc::new(NestedValues),
                 Arc::new(TimeOperators),
             ])

@@ -15,6 +15,7 @@ mod describe;
 mod dialect;
 mod empty_lists;
 mod exclusion;
+mod explained;
 mod fetches;
 mod fields;
 mod forms;

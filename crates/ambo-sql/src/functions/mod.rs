@@ -45,6 +45,7 @@ mod next_after;
 mod not_negative;
 mod one_nan;
 mod one_zero;
+mod overlaps;
 #[cfg(test)]
 mod page;
 mod paths;
@@ -91,7 +92,9 @@ pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::{CurrentQuery, CurrentSetting};
 pub(crate) use distinct::{Distinct, state_fields as distinct_fields};
 pub(crate) use joined::Joined;
-pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, json_values, of_structure};
+pub(crate) use json::{
+    Extract as JsonExtract, JsonOperators, is_json, is_wild_path, json_field, json_values, of_structure,
+};
 pub(crate) use known::known;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
@@ -134,6 +137,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(binned::IsOther::new()),
         ScalarUDF::new_from_impl(bins::Bins::new()),
         ScalarUDF::new_from_impl(next_after::NextAfter::new()),
+        ScalarUDF::new_from_impl(overlaps::Overlaps::new()),
         ScalarUDF::new_from_impl(Collate::new()),
         ScalarUDF::new_from_impl(finite::Finite::is_finite()),
         ScalarUDF::new_from_impl(finite::Finite::is_infinite()),

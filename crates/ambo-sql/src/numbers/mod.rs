@@ -6,7 +6,7 @@
 //! | `checked` | integers and decimals wrap in `+`, `-`, `*`, `<<` (apache/datafusion#16406, #17539) |
 //! | `casts` | casts to integers cut, decimals become other doubles than their text |
 //! | `texts` | `'1e3'`, `'1.5'` and `'0xFF'` are no integers, `'1e3'` is no decimal |
-//! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
+//! | `sum`, `groups`, `total`, `sliding`, `running` | sums wrap, averages depend on the order of rows |
 //! | `whole_quotients` | `90::hugeint // 20::hugeint` is 4.5 |
 //! | `round` | `round(x, 1000)` is NaN |
 //! | `whole_parts` | `ceil(0.5)` is an error, `trunc` makes doubles of whole numbers, which lose digits |
@@ -27,6 +27,7 @@ mod mean_times;
 mod nested_casts;
 mod powers;
 mod round;
+mod running;
 mod sliding;
 mod sum;
 mod texts;
@@ -53,7 +54,7 @@ pub(crate) use doubles::{Doubles, beside_doubles, in_plan as beside_doubles_in_p
 pub(crate) use nested_casts::{cast as cast_nested, map_of, parts};
 pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
-pub(crate) use sum::{Average, Sum, sum};
+pub(crate) use sum::{Average, Sum, running_totals, sum};
 pub(crate) use whole_parts::WholePart;
 pub(crate) use whole_quotients::WholeQuotients;
 pub(crate) use wide_bits::WideBits;

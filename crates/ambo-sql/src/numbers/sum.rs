@@ -29,12 +29,14 @@ use datafusion::{
 use super::{
     groups::Groups,
     mean_times::{self, MeanTime, is_time, mean_type},
+    running::{MeansSoFar, SumsSoFar},
     sliding::{Different, Running},
     total::Whole,
 };
 use crate::{
     functions::{Distinct, distinct_fields},
     optimizer::over_frames,
+    window::RunningValues,
 };
 
 /// The sum of an expression.
@@ -132,6 +134,35 @@ impl Accumulator for Nothing {
     }
 }
 
+/// Calls a function with the Arrow type of what is summed.
+macro_rules! by_type {
+    ($ty:expr, $make:ident::$new:ident $arguments:tt) => {
+        match $ty {
+            DataType::Int64 => Box::new($make::<Int64Type>::$new $arguments),
+            DataType::UInt64 => Box::new($make::<UInt64Type>::$new $arguments),
+            DataType::Float64 => Box::new($make::<Float64Type>::$new $arguments),
+            _ => Box::new($make::<Decimal128Type>::$new $arguments),
+        }
+    };
+}
+
+/// The sums or means of all rows so far, of a function of ours over values of a type; `None`: of another function, or by the planner's.
+pub(crate) fn running_totals(
+    function: &AggregateUDF,
+    of: &DataType,
+    result: &DataType,
+) -> Option<Box<dyn RunningValues>> {
+    let is_mean = function.inner().is::<Average>();
+    if !is_mean && !function.inner().is::<Sum>() {
+        return None;
+    }
+    let whole = whole(of, result, is_mean)?;
+    Some(match is_mean {
+        true => by_type!(of, MeansSoFar::means(whole)),
+        false => by_type!(of, SumsSoFar::sums(whole)),
+    })
+}
+
 /// How values of a type are summed; `None`: by the planner's function.
 fn whole(of: &DataType, result: &DataType, is_mean: bool) -> Option<Whole> {
     let scale = match of {
@@ -149,18 +180,6 @@ fn state_type(of: &DataType) -> DataType {
         DataType::Int64 | DataType::UInt64 => DataType::Decimal128(38, 0),
         of => of.clone(),
     }
-}
-
-/// Calls a macro with the Arrow type of what is summed.
-macro_rules! by_type {
-    ($ty:expr, $make:ident $arguments:tt) => {
-        match $ty {
-            DataType::Int64 => Box::new($make::<Int64Type>::new $arguments),
-            DataType::UInt64 => Box::new($make::<UInt64Type>::new $arguments),
-            DataType::Float64 => Box::new($make::<Float64Type>::new $arguments),
-            _ => Box::new($make::<Decimal128Type>::new $arguments),
-        }
-    };
 }
 
 fn accumulator(
@@ -192,8 +211,8 @@ fn accumulator(
         };
     };
     Ok(match args.is_distinct {
-        true => by_type!(of, Different(whole, of.clone())),
-        false => by_type!(of, Running(whole, state_type(of))),
+        true => by_type!(of, Different::new(whole, of.clone())),
+        false => by_type!(of, Running::new(whole, state_type(of))),
     })
 }
 
@@ -228,7 +247,7 @@ fn groups(
 ) -> Result<Box<dyn GroupsAccumulator>> {
     let of = args.expr_fields[0].data_type();
     match whole(of, args.return_field.data_type(), is_mean) {
-        Some(whole) => Ok(by_type!(of, Groups(whole, state_type(of)))),
+        Some(whole) => Ok(by_type!(of, Groups::new(whole, state_type(of)))),
         None => planners.create_groups_accumulator(args),
     }
 }

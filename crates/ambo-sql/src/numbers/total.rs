@@ -128,6 +128,14 @@ impl Whole {
             Self::Sum(ty) | Self::Mean(ty, _) => ty,
         }
     }
+
+    /// How many places the summed numbers have.
+    pub(super) fn scale(&self) -> i8 {
+        match self {
+            Self::Sum(_) => 0,
+            Self::Mean(_, scale) => *scale,
+        }
+    }
 }
 
 /// Means of sums.
@@ -181,18 +189,25 @@ pub(super) fn add_all<T: Summed>(sum: &mut WideOf<T>, array: &PrimitiveArray<T>)
 where
     WideOf<T>: ArrowNativeTypeOp,
 {
+    match array.nulls() {
+        None => add_numbers::<T>(sum, array.values().iter().copied()),
+        Some(_) => add_numbers::<T>(sum, array.iter().flatten()),
+    }
+}
+
+/// Adds numbers to a sum.
+pub(super) fn add_numbers<T: Summed>(sum: &mut WideOf<T>, numbers: impl Iterator<Item = T::Native>)
+where
+    WideOf<T>: ArrowNativeTypeOp,
+{
     let mut narrow = T::default_value();
-    let mut add = |number: T::Native| match T::added(narrow, number) {
+    numbers.for_each(|number| match T::added(narrow, number) {
         Some(sum) => narrow = sum,
         None => {
             *sum = sum.add_wrapping(T::wide(narrow));
             narrow = number;
         }
-    };
-    match array.nulls() {
-        None => array.values().iter().for_each(|number| add(*number)),
-        Some(_) => array.iter().flatten().for_each(add),
-    }
+    });
     *sum = sum.add_wrapping(T::wide(narrow));
 }
 

@@ -86,7 +86,7 @@ use crate::{
     planner::Enums,
     table::AggregateInStorage,
     times::rules::Times,
-    window::NumberedRows,
+    window::RunningWindows,
 };
 
 pub(crate) use asof::ASOF_CONDITION;
@@ -287,7 +287,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     rules.push(Arc::new(LazyValues));
     // Behind those that put operators between others, which know less of the rows.
     rules.push(Arc::new(WindowOrder));
-    rules.push(Arc::new(NumberedRows));
+    rules.push(Arc::new(RunningWindows));
     rules.push(Arc::new(JoinKeys));
     rules
 }

@@ -15,6 +15,7 @@ use super::{
     copies::say_copies,
     created_names::say_named_tables,
     describe::say_descriptions,
+    explained::say_explained,
     fetches::say_fetches,
     keyed::say_keys,
     limits::say_shares,
@@ -43,6 +44,7 @@ struct Words {
     conflicts: bool,
     copies: bool,
     descriptions: bool,
+    explained: bool,
     /// Options of identities, FETCH FIRST.
     fetches: bool,
     merges: bool,
@@ -64,7 +66,7 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 17] = [
+    let forms: [(bool, Say); 18] = [
         (there.keys, say_keys),
         (there.implied, say_implied_types),
         (there.structs, say_struct_types),
@@ -82,6 +84,7 @@ pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         (there.stars, say_stars),
         (there.pivots, say_pivots),
         (there.descriptions, say_descriptions),
+        (there.explained, say_explained),
     ];
     for (_, say) in forms.into_iter().filter(|(is_there, _)| *is_there) {
         tokens = say(tokens);
@@ -112,6 +115,7 @@ impl Words {
                     Keyword::IDENTITY | Keyword::FETCH => there.fetches = true,
                     Keyword::COLUMNS => there.stars = true,
                     Keyword::DESCRIBE | Keyword::DESC | Keyword::SHOW => there.descriptions = true,
+                    Keyword::EXPLAIN => there.explained = true,
                     Keyword::LIMIT => has_limit = true,
                     Keyword::RECURSIVE => has_recursive = true,
                     Keyword::USING => there.keys |= has_recursive,

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::{
     tokenizer::Span,
 };
 
-use super::{given_orders::is_column, rewrite::IsScalar};
+use super::{given_orders::is_column, rewrite::IsScalar, row_value::overlaps};
 use crate::{Error, Result, names};
 
 /// Returns an error that something is not supported; `hint` says what to write instead, if anything.
@@ -245,6 +245,10 @@ pub(super) fn table_factor(factor: &TableFactor) -> Result<()> {
 pub(super) fn expr(expr: &Expr, is_scalar: &IsScalar<'_>) -> Result<()> {
     let (what, hint) = match expr {
         Expr::Function(of) => return function(of, is_scalar, expr.span()),
+        Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => match overlaps(left, right) {
+            Some(_) => return Ok(()),
+            None => ("OVERLAPS of other values than spans of time", "(begin, end) OVERLAPS (begin, end)"),
+        },
         Expr::BinaryOp { op, .. } => match operator(op) {
             Some(refused) => refused,
             None => return Ok(()),
@@ -276,7 +280,6 @@ fn operator(op: &BinaryOperator) -> Option<(&'static str, &'static str)> {
         Op::AtAt | Op::HashMinus | Op::AtQuestion | Op::Question | Op::QuestionAnd | Op::QuestionPipe => {
             ("operators of JSON and of full text", "")
         }
-        Op::Overlaps => ("OVERLAPS", "a_begin < b_end AND b_begin < a_end"),
         _ => return None,
     })
 }

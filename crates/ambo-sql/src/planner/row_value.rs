@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `(a, b) = (c, d)` | `a = c AND b = d` |
 //! | `(a, b) < (c, d)` | `a <= c AND (a < c OR a = c AND b < d)` |
+//! | `(a, b) OVERLAPS (c, d)` | `overlaps(a, b, c, d)` |
 //! | `(a, b) IN ((c, d), …)` | `(a = c AND b = d) OR …` |
 //! | `(a, b) IN (SELECT c, d …)`, `(a, b) < ANY (SELECT …)` | whether there is such a row; else NULL, if of one it is not known |
 //! | `(a, b) < ALL (SELECT c, d …)` | `NOT (a, b) >= ANY (SELECT c, d …)` |
@@ -46,6 +47,7 @@ pub(super) fn say_rows(tree: &mut impl WalkMut) {
 /// The same without rows; `None` if there are none.
 pub(super) fn by_values(expr: &Expr) -> Option<Expr> {
     match expr {
+        Expr::BinaryOp { left, op: Op::Overlaps, right } => overlaps(left, right),
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (row(left)?, row(right)?);
             (left.len() == right.len()).then(|| compared(left, op, right))?
@@ -83,6 +85,22 @@ pub(super) fn by_values(expr: &Expr) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+/// `(begin, end) OVERLAPS (begin, end)`; an interval in the place of an end is how long the span is. `None` if these are no spans.
+pub(super) fn overlaps(left: &Expr, right: &Expr) -> Option<Expr> {
+    let mut ends = Vec::with_capacity(4);
+    for span in [left, right] {
+        let [begin, end] = row(span)? else { return None };
+        let is_length = match end {
+            Expr::Interval(_) => true,
+            Expr::Cast { data_type, .. } => matches!(data_type, ast::DataType::Interval { .. }),
+            _ => false,
+        };
+        ends.push(begin.clone());
+        ends.push(if is_length { binary(begin.clone(), Op::Plus, end.clone()) } else { end.clone() });
+    }
+    Some(call("overlaps", ends))
 }
 
 fn row(expr: &Expr) -> Option<&[Expr]> {

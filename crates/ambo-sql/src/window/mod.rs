@@ -4,8 +4,8 @@ mod fill;
 mod framed;
 mod in_order;
 mod nth;
-mod numbered;
 mod numbering;
+mod running;
 mod shift;
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use datafusion::{execution::SessionStateDefaults, logical_expr::WindowUDF};
 
 pub(crate) use framed::{Exclude, framed};
 pub(crate) use in_order::in_order_without;
-pub(crate) use numbered::NumberedRows;
+pub(crate) use running::{RunningValues, RunningWindows, Runs};
 
 /// The planner's window functions, ours in their places.
 pub(crate) fn window_functions() -> Vec<Arc<WindowUDF>> {

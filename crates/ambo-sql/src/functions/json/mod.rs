@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `value`, `path` | values and places in them |
 //! | `read` | what is asked of a value |
+//! | `compare` | `@>` and `-` |
 //! | `extract` | what stands at a place |
 //! | `change` | other values of it |
 //! | `parts` | JSON within values of other types |
@@ -15,6 +16,7 @@
 //! | `shape` | types that a structure says |
 
 mod change;
+mod compare;
 mod each;
 mod extract;
 mod make;
@@ -24,6 +26,7 @@ mod read;
 mod shape;
 mod value;
 
+pub(crate) use compare::JsonOperators;
 pub(crate) use extract::{Extract, is_wild_path};
 pub(crate) use make::json_values;
 pub(crate) use shape::of_structure;
@@ -36,7 +39,7 @@ use datafusion::{catalog::TableFunctionImpl, logical_expr::ScalarUDF};
 use super::plain::{self, Named};
 
 /// Functions of one form.
-pub(super) static ALL: [&[Named]; 1] = [&read::ALL];
+pub(super) static ALL: [&[Named]; 2] = [&read::ALL, &compare::ALL];
 
 /// The others.
 pub(super) fn functions() -> Vec<ScalarUDF> {

@@ -133,7 +133,8 @@ fn has(value: &Json<'_>, wanted: &Json<'_>) -> bool {
         }
 }
 
-fn covers(value: &Json<'_>, wanted: &Json<'_>) -> bool {
+/// Whether a value has the names, elements and scalars of another at the same places.
+pub(super) fn covers(value: &Json<'_>, wanted: &Json<'_>) -> bool {
     match (value, wanted) {
         (Json::Object(_), Json::Object(wanted)) => {
             wanted.iter().all(|(name, wanted)| value.field(name).is_some_and(|value| covers(value, wanted)))

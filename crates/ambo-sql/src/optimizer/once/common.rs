@@ -1,9 +1,9 @@
-//! Aggregations that are equal are computed once.
+//! Aggregations that are equal are computed once, with the windows above them.
 //!
 //! A common table expression, a view or a subquery that stands in a statement several times is planned for each place: filters go into one
 //! and not into another, columns that nobody reads are left out. What is equal behind all that is computed once, and read by all. Only
 //! aggregations are looked at: they read all their rows before they have one, so that nobody who asks for a few rows computes more than
-//! before; and they have few.
+//! before; and they have few. So have windows over them, whose rows are sorted.
 //!
 //! Where each place joins the groups with few rows by columns that are equal, nothing is shared: the keys of these rows go into what each
 //! place reads (`joins/keys`), which is less than all together.
@@ -80,10 +80,11 @@ pub(super) fn computed_once(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(shared.data)
 }
 
-/// An aggregation, with all columns that it has before some are left out; `None` of another plan.
+/// An aggregation or a window over one, with all columns that it has before some are left out; `None` of another plan.
 fn aggregation(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     match node {
         LogicalPlan::Aggregate(_) => Ok(Some(node.clone())),
+        LogicalPlan::Window(_) if is_of_groups(node) => Ok(Some(node.clone())),
         LogicalPlan::TableScan(scan) if table::is_computed(scan) => {
             let source = scan.source.clone();
             let whole =
@@ -91,6 +92,21 @@ fn aggregation(node: &LogicalPlan) -> Result<Option<LogicalPlan>> {
             Ok(Some(LogicalPlan::TableScan(whole.build()?)))
         }
         _ => Ok(None),
+    }
+}
+
+/// Whether a window has no more rows than an aggregation.
+fn is_of_groups(mut plan: &LogicalPlan) -> bool {
+    loop {
+        plan = match plan {
+            LogicalPlan::Window(window) => &window.input,
+            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) => {
+                plan.inputs()[0]
+            }
+            LogicalPlan::Aggregate(_) => return true,
+            LogicalPlan::TableScan(scan) => return table::is_computed(scan),
+            _ => return false,
+        }
     }
 }
 
@@ -136,6 +152,10 @@ impl Found {
         while let LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) = below
         {
             below = below.inputs()[0];
+        }
+        // Keys do not go below windows.
+        if matches!(below, LogicalPlan::Window(_)) {
+            return Ok(());
         }
         let Some(whole) = aggregation(below)? else { return Ok(()) };
         if estimated_rows(other) * NARROW > combinations(side, keys) {
