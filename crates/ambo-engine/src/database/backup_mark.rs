@@ -37,6 +37,8 @@ pub(super) const MARK: &str = "backup";
 pub(super) const NEW_MARK: &str = "backup.new";
 /// A segment that is being copied.
 pub(super) const NEW_SEGMENT: &str = "segment.new";
+/// A file of postings that is being copied; a sealed file is sealed as what its name says.
+pub(super) const NEW_POSTINGS: &str = "posting.new";
 
 const MAGIC: &[u8; 8] = b"ambo bak";
 const VERSION: u32 = 1;
@@ -106,7 +108,7 @@ pub(super) fn write(disk: &Arc<dyn Disk>, database: u128) -> Result<()> {
 /// Removes the mark and what a backup that was broken off left behind, durably.
 pub(super) fn remove(disk: &Arc<dyn Disk>) -> Result<()> {
     // The mark goes last: as long as it is there, this is done again.
-    for name in [NEW_PAGES_FILE, NEW_SEGMENT, NEW_MARK, MARK] {
+    for name in [NEW_PAGES_FILE, NEW_SEGMENT, NEW_POSTINGS, NEW_MARK, MARK] {
         remove_if_there(disk, name)?;
     }
     disk.sync_directory().map_err(|error| Error::io("syncing the directory", error))

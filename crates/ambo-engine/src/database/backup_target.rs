@@ -24,7 +24,7 @@ use ambo_types::{Error, Result};
 
 use super::{
     backup::BackupReport,
-    backup_mark::{self, MARK, NEW_MARK, NEW_SEGMENT},
+    backup_mark::{self, MARK, NEW_MARK, NEW_POSTINGS, NEW_SEGMENT},
     encryption::{self, RestoredKey},
     open::{LOCK_FILE, NEW_PAGES_FILE},
     whole_file::remove_if_there,
@@ -72,6 +72,7 @@ impl BackupTarget {
         }
         remove_if_there(disk, NEW_PAGES_FILE)?;
         remove_if_there(disk, NEW_SEGMENT)?;
+        remove_if_there(disk, NEW_POSTINGS)?;
         Ok(Self { disk: Arc::clone(disk), names, _lock: lock })
     }
 
@@ -87,6 +88,7 @@ impl BackupTarget {
         if written.is_err() {
             // They may be what fills the disk. What cannot be removed now is removed by the next backup.
             let _ = remove_if_there(&self.disk, NEW_SEGMENT);
+            let _ = remove_if_there(&self.disk, NEW_POSTINGS);
             let _ = remove_if_there(&self.disk, NEW_PAGES_FILE);
         }
         written.map(|()| report)
@@ -176,9 +178,9 @@ impl BackupTarget {
                 }
                 self.disk.remove(&name).map_err(failed)?;
             }
-            let file = self.disk.open(NEW_SEGMENT, OpenMode::Create).map_err(failed)?;
+            let file = self.disk.open(NEW_POSTINGS, OpenMode::Create).map_err(failed)?;
             file.copy_from(&*from, 0, len).and_then(|()| file.sync()).map_err(failed)?;
-            self.disk.rename(NEW_SEGMENT, &name).map_err(failed)?;
+            self.disk.rename(NEW_POSTINGS, &name).map_err(failed)?;
             report.copied_bytes += len;
         }
         Ok(())
