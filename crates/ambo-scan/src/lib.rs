@@ -16,7 +16,10 @@ pub mod stretch;
 mod strided;
 mod strings;
 
-pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups, PartialGroups};
+pub use aggregate::{
+    Aggregate, AggregatePlan, Aggregation, Aggregator, CountedColumn, Expression, Groups, PartialGroups,
+    ValueCounts,
+};
 pub use bounds::Bounds;
 pub use buffer::{ColumnBuffer, Values};
 pub use filter::{Filter, Test};

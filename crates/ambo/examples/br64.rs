@@ -13,8 +13,8 @@ use std::{
 };
 
 use ambo::{
-    ColumnBuffer, Compare, Database, Datum, IndexDefinition, LoadOptions, Select, Storage, Table,
-    TableDefinition, Test, Type,
+    Aggregate, ColumnBuffer, Compare, Database, Datum, IndexDefinition, LoadOptions, Query, Select, Storage,
+    Table, TableDefinition, Test, Type,
 };
 
 #[path = "../../../bench/events/flows.rs"]
@@ -38,6 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plain = load(&Path::new(&dir).join("plain"), storage, &batches, false)?;
     let indexed = load(&Path::new(&dir).join("indexed"), storage, &batches, true)?;
     ask(&plain.1, &indexed.1)?;
+    // What is kept of segments would hide what it costs to ask.
+    plain.0.keep_partials(false);
+    indexed.0.keep_partials(false);
+    let source = IndexDefinition::new("by_src", "flows", &["src"]).br64();
+    indexed.0.create_index(&source)?;
+    aggregate(&plain.1, &indexed.1)?;
     Ok(())
 }
 
@@ -149,6 +155,66 @@ fn ask(plain: &Table, indexed: &Table) -> ambo::Result<()> {
         println!(
             "{what}: {} rows, {:.0} µs without, {:.0} µs with the index",
             counts[0], micros[0], micros[1]
+        );
+    }
+    Ok(())
+}
+
+/// A question about one column: its words, the column, a condition on it, whether its values make groups, and what is computed.
+type Question<'q> = (&'q str, &'q str, Option<Test>, bool, Vec<Aggregate>);
+
+/// Some groups of both tables.
+fn aggregate(plain: &Table, indexed: &Table) -> ambo::Result<()> {
+    let between = |low: u8, high: u8| Test::Between(Datum::U8(low), Datum::U8(high));
+    let sources = Test::Between(Datum::U32(1 << 30), Datum::U32((1 << 30) + (1 << 24)));
+    let questions: [Question<'_>; 7] = [
+        ("rows of each protocol", "proto", None, true, vec![Aggregate::Rows]),
+        ("different protocols", "proto", None, true, vec![]),
+        ("rows of protocols 5 to 30", "proto", Some(between(5, 30)), true, vec![Aggregate::Rows]),
+        (
+            "rows of protocols but one",
+            "proto",
+            Some(Test::Not(Box::new(between(6, 6)))),
+            false,
+            vec![Aggregate::Rows],
+        ),
+        (
+            "least and greatest source of a range",
+            "src",
+            Some(sources.clone()),
+            false,
+            ["src"].iter().flat_map(|name| [Aggregate::min(*name), Aggregate::max(*name)]).collect(),
+        ),
+        ("rows of each source of a range", "src", Some(sources), true, vec![Aggregate::Rows]),
+        ("rows of each source", "src", None, true, vec![Aggregate::Rows]),
+    ];
+    for (what, column, test, is_grouped, aggregates) in questions {
+        let query = |table: &Table| -> ambo::Result<Query> {
+            let select = table.select(&[])?;
+            let select = match &test {
+                Some(test) => select.filter(column, test.clone())?,
+                None => select,
+            };
+            let by: &[&str] = if is_grouped { &[column] } else { &[] };
+            select.group_by(by)?.aggregate(&aggregates)
+        };
+        let mut best = [Duration::MAX; 2];
+        let mut groups = [Vec::new(), Vec::new()];
+        for _ in 0..RUNS {
+            for (place, table) in [plain, indexed].into_iter().enumerate() {
+                let begun = Instant::now();
+                groups[place] = query(table)?.run(1)?.rows;
+                best[place] = best[place].min(begun.elapsed());
+            }
+        }
+        assert_eq!(groups[0], groups[1], "{what}");
+        let micros = best.map(|time| time.as_secs_f64() * 1e6);
+        println!(
+            "{what}: {} groups, {:.0} µs without, {:.0} µs with the index {}",
+            groups[0].len(),
+            micros[0],
+            micros[1],
+            query(indexed)?.counting_index()?.unwrap_or_default()
         );
     }
     Ok(())

@@ -125,6 +125,17 @@ impl Query {
         Ok(self.run_on(&self.select.scan()?, threads)?.0)
     }
 
+    /// The name of the index with postings in files whose leaves say the result, as far as they are there and few rows are deleted or newer
+    /// than segments; none if rows are looked at.
+    ///
+    /// # Errors
+    /// As of [`Query::run`].
+    pub fn counting_index(&self) -> Result<Option<String>> {
+        let table = self.select.table();
+        let version = table.database().engine().current();
+        version.counting_index(table.id(), &*self.select.plan_in(&version.catalog)?, &self.plan)
+    }
+
     pub(crate) fn run_on(&self, scan: &TableScan, threads: usize) -> Result<(Groups, PartialsUsed)> {
         scan.aggregate_told(&self.plan, threads)
     }

@@ -1,6 +1,24 @@
 //! What is known of a table without looking at its rows.
 
-use crate::{Result, Snapshot, Table, TableStatistics, Transaction};
+use ambo_engine::scan::{Filter, Test};
+
+use crate::{Datum, Result, Snapshot, Table, TableStatistics, Transaction};
+
+impl Snapshot {
+    /// A value that at least so many rows are no greater than (`from_last`: no less than) in a column (its place in the definition), as the
+    /// leaves of an index with postings in files say; none if they do not.
+    ///
+    /// # Errors
+    /// Damage of the index.
+    pub fn bound_of_first(
+        &self,
+        table: &Table,
+        (column, from_last): (usize, bool),
+        rows: u64,
+    ) -> Result<Option<Datum>> {
+        self.inner().bound_of_first(table.id(), (column, from_last), rows)
+    }
+}
 
 impl Table {
     /// Statistics of the table as it is now: how many rows, and of each column NULLs, least and greatest value, how many different ones;
@@ -35,6 +53,16 @@ macro_rules! statistics {
             #[doc = concat!("As [`Table::statistics`], ", $what, ".")]
             pub fn statistics(&self, table: &Table) -> Result<TableStatistics> {
                 self.inner().statistics(table.id())
+            }
+
+            /// How many rows answer a question about a column (its place in the definition), and of how many, as leaves of an index with
+            /// postings in files say: microseconds. Rows that are newer than segments are not among them, deleted ones are, and of many
+            /// segments some are asked. None if no index says it.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`](crate::Error::Invalid) if there is no such column, or a constant does not fit it; damage.
+            pub fn count_answers(&self, table: &Table, column: usize, test: &Test) -> Result<Option<(u64, u64)>> {
+                self.inner().count_answers(table.id(), &Filter { column, test: test.clone() })
             }
 
             /// About how many different values a column (its place in the definition) has, from a sample of its blocks: a few milliseconds.

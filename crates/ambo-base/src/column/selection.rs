@@ -146,19 +146,25 @@ impl Selection {
         Ok(Some((Self { rows }, questions.left())))
     }
 
-    /// How many rows of a set answer a filter, of leaves of postings alone; none if that takes more than they say.
+    /// How many rows of a set answer filters that one index is asked for, of leaves of postings alone; none if that takes more than they
+    /// say.
     pub fn count_alone(set: &ColumnSet, filters: &[Filter]) -> Result<Option<u64>> {
         let schema = set.schema();
-        let asked = Asked::new(schema.indexed(), schema.types(), filters);
-        let [way] = &asked.0[..] else { return Ok(None) };
-        if !way.is_exact || way.filters.len() < filters.len() {
-            return Ok(None);
-        }
+        let (specs, types) = (schema.indexed(), schema.types());
+        let asked = Asked::new(specs, types, filters);
+        let Some(spec) = asked.0.first().map(|way| way.spec) else { return Ok(None) };
+        let asked = match &asked.0[..] {
+            [way] if way.is_exact && way.filters.len() == filters.len() => asked,
+            _ => match Asked::of_column(specs, types, filters, spec) {
+                Some(asked) => asked,
+                None => return Ok(None),
+            },
+        };
         let mut count = 0;
         for part in set.parts() {
-            let file = part.segment.postings_files().get(schema.indexed()[way.spec].id)?;
+            let file = part.segment.postings_files().get(specs[spec].id)?;
             let (None, Some(file)) = (&part.deleted, file) else { return Ok(None) };
-            count += way.count(&file)?;
+            count += asked.count(&file)?;
         }
         Ok(Some(count))
     }

@@ -9,12 +9,12 @@ use ambo_base::{
     BaseOps,
     column::{self, Tending},
 };
-use ambo_scan::Filter;
+use ambo_scan::{AggregatePlan, Aggregation, Filter};
 use ambo_types::{Result, id::TableId};
 
 use super::{
     engine::Engine,
-    scan::{ScanPlan, stored_filters},
+    scan::{ScanPlan, stored_filters, stored_place},
     version::{DatabaseVersion, stored_columns},
 };
 
@@ -54,6 +54,42 @@ impl DatabaseVersion {
         let asked = column::asked_indexes(set, &stored(&plan.filters)?, &either);
         let name = |index| self.catalog.table(index).map(|definition| definition.name.clone());
         Ok(asked.into_iter().filter_map(name).collect())
+    }
+}
+
+impl DatabaseVersion {
+    /// The name of the index whose leaves say what an aggregation comes to, where its files are there and few rows are deleted or newer;
+    /// none if rows are looked at.
+    ///
+    /// # Errors
+    /// Plans that do not fit the table, or each other.
+    pub fn counting_index(
+        &self,
+        id: TableId,
+        plan: &ScanPlan,
+        aggregates: &AggregatePlan,
+    ) -> Result<Option<String>> {
+        let table = self.table(id)?;
+        let (Some(set), Some(schema)) = (table.base.columns(), &table.shared.schema) else { return Ok(None) };
+        let Some(definition) = self.catalog.table(id) else { return Ok(None) };
+        if schema.indexed().is_empty() || !plan.either.is_empty() {
+            return Ok(None);
+        }
+        let filters = stored_filters(definition, schema, &plan.filters)?;
+        let place = |column: &usize| stored_place(definition, schema, *column);
+        let places = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let types: Vec<_> = places.iter().map(|place| schema.types()[*place]).collect();
+        let is_nullable =
+            |column: &usize| definition.columns.get(*column).is_some_and(|column| column.nullable);
+        let nullable: Vec<_> = plan.columns.iter().map(is_nullable).collect();
+        let aggregation = Aggregation::new(aggregates, &types, &nullable)?;
+        let column = match (aggregation.counted(), &filters[..]) {
+            (Some(counted), _) => places[counted.place],
+            (None, [filter]) if aggregation.asks_rows_only() => filter.column,
+            _ => return Ok(None),
+        };
+        let index = column::counting_index(set, column, &filters);
+        Ok(index.and_then(|index| Some(self.catalog.table(index)?.name.clone())))
     }
 }
 

@@ -23,9 +23,9 @@ use super::{
 use crate::transaction::write_set::TableWrites;
 use ambo_base::{
     BaseOps,
-    column::{ColumnSchema, ColumnSet, Part, Partials, Question, Reach, Selected, Selection},
+    column::{ColumnSchema, ColumnSet, Part, PartCounts, Partials, Question, Reach, Selected, Selection},
 };
-use ambo_scan::{Filter, Identity, Morsel, Test};
+use ambo_scan::{CountedColumn, Filter, Identity, Morsel, Test};
 
 /// With more rows than this in the active memtable a scan has them compacted in the background: in layers they cost it far more than in
 /// segments (decision 0013).
@@ -286,6 +286,26 @@ impl TableScan {
     /// Whether bitmap indexes answer a filter of it.
     pub(super) fn asks_bitmaps(&self) -> bool {
         self.selection.is_some() || self.counted.is_some()
+    }
+
+    /// Whether leaves of postings say how many rows of segments are selected.
+    pub(super) fn is_counted(&self) -> bool {
+        self.counted.is_some()
+    }
+
+    /// What a file of postings says of the values of a column in the rows of a segment that are selected; none where rows are to be
+    /// looked at.
+    pub(super) fn counts(
+        &self,
+        place: (usize, usize),
+        counted: CountedColumn,
+        gone: Option<&Bitmap>,
+    ) -> Result<Option<PartCounts>> {
+        if self.is_narrowed {
+            return Ok(None);
+        }
+        let column = self.projection[counted.place];
+        self.part(place).counts(self.schema(), (column, counted), &self.filters, gone)
     }
 
     /// What it looks at in segments, with what bitmap indexes say.

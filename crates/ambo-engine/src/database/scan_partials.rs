@@ -3,7 +3,8 @@
 //! 1. Units of a segment that is asked for the first time go to states of that segment; each thread puts its state there when it goes on
 //!    with another. When all units are in, what they came to is kept.
 //! 2. Fresh rows, and rows of segments of which too much would have to be kept, go to a state of the thread.
-//! 3. An error ends the scan, and of the segment that it came from nothing is kept.
+//! 3. A segment whose values are all that is asked for, and are counted by an index with postings in a file, is read as that alone.
+//! 4. An error ends the scan, and of the segment that it came from nothing is kept.
 
 use std::{
     collections::HashMap,
@@ -13,9 +14,9 @@ use std::{
     },
 };
 
-use ambo_base::column::{Partial, Question};
+use ambo_base::column::{PartCounts, Partial, Question};
 use ambo_codec::bitmap::Bitmap;
-use ambo_scan::{Identity, Morsel};
+use ambo_scan::{CountedColumn, Identity, Morsel, ValueCounts};
 use ambo_types::{Result, parts::fold_parts};
 use parking_lot::Mutex;
 
@@ -40,6 +41,19 @@ pub trait PartialStates: Sync {
     /// What ends the scan.
     fn add(&self, state: &mut Self::State, unit: usize, morsel: &Morsel<'_>) -> Result<()>;
 
+    /// The column of whose values, and how many rows have each, all follows; none if it takes more.
+    fn counted(&self) -> Option<CountedColumn> {
+        None
+    }
+
+    /// Adds rows by the values that they have in that column.
+    ///
+    /// # Errors
+    /// What ends the scan.
+    fn add_counts(&self, _state: &mut Self::State, _counts: ValueCounts) -> Result<()> {
+        unreachable!("no column is counted")
+    }
+
     /// Adds what other rows came to.
     ///
     /// # Errors
@@ -57,9 +71,12 @@ pub struct PartialsUsed {
     pub parts: u64,
     /// Those of which nothing was read, for what they come to was kept.
     pub kept: u64,
+    /// Those of which leaves of postings were read, and no row was looked at.
+    pub counted: u64,
 }
 
 /// A segment of a scan.
+#[derive(Default)]
 struct ScannedPart {
     place: (usize, usize),
     units: usize,
@@ -68,6 +85,17 @@ struct ScannedPart {
     /// Rows of it that do not count.
     gone: Option<Bitmap>,
     kept: Option<Partial>,
+    /// What a file of postings says of it, if that is all that is asked.
+    counts: Option<PartCounts>,
+}
+
+/// What a thread takes.
+#[derive(Clone, Copy)]
+enum Task {
+    /// A unit, with the number of its segment, if what that comes to is to be kept.
+    Unit(usize, Option<usize>),
+    /// All of a segment, by its number, as a file of postings counts it.
+    Counts(usize),
 }
 
 /// What is known of a segment whose units threads have taken.
@@ -96,14 +124,16 @@ impl TableScan {
         identity: Option<Identity>,
         states: &P,
     ) -> Result<(Vec<P::State>, PartialsUsed)> {
-        let parts = self.scanned_parts(identity.filter(|_| self.partials().is_on()));
+        let identity = identity.filter(|_| self.partials().is_on());
+        let parts = self.scanned_parts(identity, states.counted())?;
         let used = PartialsUsed {
             parts: parts.len() as u64,
             kept: parts.iter().filter(|part| part.kept.is_some()).count() as u64,
+            counted: parts.iter().filter(|part| part.counts.is_some()).count() as u64,
         };
         let work = Work::new(self, states, &parts);
         let init = || Thread { rest: None, part: None };
-        let threads = fold_parts(work.units.len(), threads, init, |own, at| work.step(own, at))?;
+        let threads = fold_parts(work.tasks.len(), threads, init, |own, at| work.step(own, at))?;
         let mut done = Vec::with_capacity(threads.len());
         for own in threads {
             if let Some((part, state, units)) = own.part {
@@ -123,8 +153,12 @@ impl TableScan {
         Ok((done, used))
     }
 
-    /// The segments of which units are, and what is kept of them, if something may be.
-    fn scanned_parts(&self, identity: Option<Identity>) -> Vec<ScannedPart> {
+    /// The segments of which units are, with what is kept of them, if something may be, and else what postings say of them.
+    fn scanned_parts(
+        &self,
+        identity: Option<Identity>,
+        counted: Option<CountedColumn>,
+    ) -> Result<Vec<ScannedPart>> {
         let mut parts: Vec<ScannedPart> = Vec::new();
         for unit in self.all_units() {
             let Unit::Group { run, part, .. } = *unit else { continue };
@@ -132,18 +166,32 @@ impl TableScan {
                 Some(last) if last.place == (run, part) => last.units += 1,
                 _ => {
                     let place = (run, part);
-                    parts.push(ScannedPart { place, units: 1, question: None, gone: None, kept: None });
+                    let part = ScannedPart { place, units: 1, ..ScannedPart::default() };
+                    parts.push(part);
                 }
             }
         }
-        let Some(identity) = identity else { return parts };
+        if identity.is_some() || counted.is_some() {
+            parts.iter_mut().for_each(|part| part.gone = self.gone(part.place));
+        }
+        if let Some(identity) = identity {
+            self.find_kept(&identity, &mut parts);
+        }
+        if let Some(counted) = counted {
+            for part in parts.iter_mut().filter(|part| part.kept.is_none()) {
+                part.counts = self.counts(part.place, counted, part.gone.as_ref())?;
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Finds what is kept of segments.
+    fn find_kept(&self, identity: &Identity, parts: &mut [ScannedPart]) {
         let mut questions: HashMap<Vec<bool>, Option<Question>> = HashMap::new();
-        for part in &mut parts {
-            part.gone = self.gone(part.place);
+        for part in &mut *parts {
             let answered = self.answered_whole(part.place);
             let question = questions.entry(answered);
-            part.question =
-                question.or_insert_with_key(|answered| self.question(&identity, answered)).clone();
+            part.question = question.or_insert_with_key(|answered| self.question(identity, answered)).clone();
         }
         let sought = parts.iter().filter_map(|part| {
             let question = part.question.as_ref()?;
@@ -153,17 +201,16 @@ impl TableScan {
         for part in parts.iter_mut().filter(|part| part.question.is_some()) {
             part.kept = found.next().flatten();
         }
-        parts
     }
 }
 
-/// The units that are read, and what they come to.
+/// What is read, and what it comes to.
 struct Work<'s, P: PartialStates> {
     scan: &'s TableScan,
     states: &'s P,
     parts: &'s [ScannedPart],
-    /// The units that are read, each with the number of its segment, if what that comes to is to be kept.
-    units: Vec<(usize, Option<usize>)>,
+    /// What is read.
+    tasks: Vec<Task>,
     gathered: Vec<Mutex<Gathered<P::State>>>,
     /// What segments have come to.
     kept: Mutex<Vec<Partial>>,
@@ -173,29 +220,36 @@ struct Work<'s, P: PartialStates> {
 
 impl<'s, P: PartialStates> Work<'s, P> {
     fn new(scan: &'s TableScan, states: &'s P, parts: &'s [ScannedPart]) -> Self {
-        let mut units = Vec::with_capacity(scan.units());
+        let counted = (0..parts.len()).filter(|part| parts[*part].counts.is_some());
+        let mut tasks: Vec<_> = counted.map(Task::Counts).collect();
+        tasks.reserve(scan.units());
         let mut number = 0;
         for (place, unit) in scan.all_units().iter().enumerate() {
             let Unit::Group { run, part, .. } = *unit else {
-                units.push((place, None));
+                tasks.push(Task::Unit(place, None));
                 continue;
             };
             while parts[number].place != (run, part) {
                 number += 1;
             }
-            if parts[number].kept.is_none() {
-                units.push((place, parts[number].question.is_some().then_some(number)));
+            let part = &parts[number];
+            if part.kept.is_none() && part.counts.is_none() {
+                tasks.push(Task::Unit(place, part.question.is_some().then_some(number)));
             }
         }
         let gathered = |part: &ScannedPart| Mutex::new(Gathered { state: None, left: part.units });
         let gathered = parts.iter().map(gathered).collect();
         let (kept, is_too_much) = (Mutex::default(), AtomicBool::new(false));
-        Self { scan, states, parts, units, gathered, kept, is_too_much }
+        Self { scan, states, parts, tasks, gathered, kept, is_too_much }
     }
 
-    /// Adds a unit.
+    /// Does a task.
     fn step(&self, own: &mut Thread<P::State>, at: usize) -> Result<()> {
-        let (unit, part) = self.units[at];
+        let task = self.tasks[at];
+        let part = match task {
+            Task::Unit(_, part) => part,
+            Task::Counts(part) => self.parts[part].question.is_some().then_some(part),
+        };
         let part = part.filter(|_| !self.is_too_much.load(Ordering::Relaxed));
         let state = match part {
             None => match &mut own.rest {
@@ -210,8 +264,18 @@ impl<'s, P: PartialStates> Work<'s, P> {
                     own.part = Some((part, self.states.begin()?, 0));
                 }
                 let (_, state, units) = own.part.as_mut().expect("it was put there");
-                *units += 1;
+                *units += if let Task::Counts(part) = task { self.parts[part].units } else { 1 };
                 state
+            }
+        };
+        let unit = match task {
+            Task::Unit(unit, _) => unit,
+            Task::Counts(number) => {
+                let part = &self.parts[number];
+                let counts = part.counts.as_ref().expect("it is counted");
+                let counts =
+                    counts.read(self.scan.part(part.place), self.scan.schema(), part.gone.as_ref())?;
+                return self.states.add_counts(state, counts);
             }
         };
         match self.scan.morsel(unit)? {

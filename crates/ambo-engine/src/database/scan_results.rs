@@ -1,7 +1,10 @@
 //! What scans of column tables make of the rows that they select: sums, bounds, groups.
 
 use ambo_codec::{Value, column::Sum};
-use ambo_scan::{AggregatePlan, Aggregation, Aggregator, Groups, Identity, Morsel, PartialGroups};
+use ambo_scan::{
+    AggregatePlan, Aggregation, Aggregator, CountedColumn, Groups, Identity, Morsel, PartialGroups,
+    ValueCounts,
+};
 use ambo_types::{Error, Result};
 
 use super::{
@@ -22,6 +25,14 @@ impl<'a> PartialStates for Aggregates<'a> {
 
     fn add(&self, state: &mut Aggregator<'a>, _: usize, morsel: &Morsel<'_>) -> Result<()> {
         state.add(morsel)
+    }
+
+    fn counted(&self) -> Option<CountedColumn> {
+        self.0.counted()
+    }
+
+    fn add_counts(&self, state: &mut Aggregator<'a>, counts: ValueCounts) -> Result<()> {
+        state.add_counts(counts)
     }
 
     fn add_kept(&self, state: &mut Aggregator<'a>, kept: &PartialGroups) -> Result<()> {
@@ -70,8 +81,8 @@ impl TableScan {
     pub fn aggregate_told(&self, plan: &AggregatePlan, threads: usize) -> Result<(Groups, PartialsUsed)> {
         let columns = self.types();
         let aggregation = Aggregation::new(plan, &columns, self.nullable())?;
-        if let Some(rows) = self.rows_known().filter(|_| aggregation.asks_rows_only()) {
-            return Ok((aggregation.finish_rows(rows)?, PartialsUsed::default()));
+        if aggregation.asks_rows_only() && (self.rows_known().is_some() || self.is_counted()) {
+            return Ok((aggregation.finish_rows(self.count(threads)?)?, PartialsUsed::default()));
         }
         let columns = columns.into_iter().zip(self.nullable().iter().copied());
         let identity = Identity::new("aggregate").and_columns(columns).and_plan(plan);

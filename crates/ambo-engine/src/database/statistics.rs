@@ -2,13 +2,15 @@
 //!
 //! Directories of segments bound the values of each column; trees and memtables are counted. Of what is newer than the compacted part up to
 //! a thousand rows are looked at, so that the figures stay bounds after a few writes; with more newer rows little is known of columns until
-//! they are compacted. Where a figure is called *exact*, a scan at that moment would find it. In a serializable transaction nothing is:
+//! they are compacted. Where an index has postings in files its leaves say how many rows answer a condition, and how many values a column
+//! has, exactly for rows in segments. Where a figure is called *exact*, a scan at that moment would find it. In a serializable transaction nothing is:
 //! statistics are no reads that are checked when it commits.
 
 use std::{collections::HashMap, sync::Arc};
 
 use ambo_base::{BaseOps, column::SetColumn};
 use ambo_codec::Value;
+use ambo_scan::Filter;
 use ambo_types::{
     Error, Result, TableDefinition,
     id::{TableId, Timestamp},
@@ -20,6 +22,7 @@ use super::{
     count::{compacted_count, count, newer_rows},
     cursor::{Cover, MergedCursor, Seek},
     expiry::Moment,
+    scan::stored_filters,
     snapshot::Snapshot,
     table::RowFormat,
     transaction::Transaction,
@@ -79,6 +82,31 @@ impl Snapshot {
         StatisticsRequest::new(self.version(), table, self.timestamp())?.statistics(self.own(table))
     }
 
+    /// How many rows answer a question about a column (its place in the definition), as leaves of postings say, and of how many: rows that
+    /// are newer than segments are not among them, deleted ones are, and of many segments some are asked. None if no index says it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no such column, or a constant does not fit it; damage.
+    pub fn count_answers(&self, table: TableId, filter: &Filter) -> Result<Option<(u64, u64)>> {
+        StatisticsRequest::new(self.version(), table, self.timestamp())?.count_answers(filter)
+    }
+
+    /// A value that at least so many rows are no greater than (`from_last`: no less than) in a column (its place in the definition), as
+    /// leaves of postings say; none if they do not.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn bound_of_first(
+        &self,
+        table: TableId,
+        (column, from_last): (usize, bool),
+        rows: u64,
+    ) -> Result<Option<Value>> {
+        let own = self.own(table).map_or(0, |own| own.len() as u64);
+        let request = StatisticsRequest::new(self.version(), table, self.timestamp())?;
+        request.bound_of_first((column, from_last), rows + own)
+    }
+
     /// About how many different values a column of a column table has: from a sample of its blocks, which is remembered until the table has
     /// grown or shrunk by a tenth, and is among [`Snapshot::statistics`] then. None if nothing is compacted, and in a table of other
     /// storage.
@@ -98,6 +126,11 @@ impl Transaction {
             found.blur();
         }
         Ok(found)
+    }
+
+    /// As [`Snapshot::count_answers`].
+    pub fn count_answers(&self, table: TableId, filter: &Filter) -> Result<Option<(u64, u64)>> {
+        self.snapshot().count_answers(table, filter)
     }
 
     /// As [`Snapshot::sample_distinct`].
@@ -251,7 +284,7 @@ impl<'v> StatisticsRequest<'v> {
             }
             (true, None) => Figure { value: rows.value, is_exact: false },
         };
-        let distinct = self.known_distinct(column, rows, nulls);
+        let distinct = self.known_distinct(column, rows, nulls, newer);
         ColumnStatistics { nulls, min, max, distinct, bytes: compacted.map(|compacted| compacted.bytes) }
     }
 
@@ -266,7 +299,13 @@ impl<'v> StatisticsRequest<'v> {
         parts.map(|part| u64::from(part.deleted_rows())).sum()
     }
 
-    fn known_distinct(&self, column: usize, rows: Figure<u64>, nulls: Figure<u64>) -> Option<Figure<u64>> {
+    fn known_distinct(
+        &self,
+        column: usize,
+        rows: Figure<u64>,
+        nulls: Figure<u64>,
+        newer: u64,
+    ) -> Option<Figure<u64>> {
         let is_key = self.definition.primary_columns() == [column] && !self.definition.duplicates;
         let mut unique = self.table.indexes.iter().map(|index| index.format.of());
         if is_key || unique.any(|of| of.ready && of.unique && of.columns == [column]) {
@@ -274,8 +313,37 @@ impl<'v> StatisticsRequest<'v> {
             return Some(Figure { value: rows.value.saturating_sub(nulls.value), is_exact });
         }
         let columns = self.table.base.columns()?;
-        let sampled = self.sampled(columns.schema().place(column), columns.live_rows())?;
+        let place = columns.schema().place(column);
+        if let Some((least, most)) = columns.distinct_bounds(place)
+            && least == most
+        {
+            let is_exact = newer == 0 && self.deleted_rows() == 0;
+            return Some(Figure { value: least.min(rows.value), is_exact });
+        }
+        let sampled = self.sampled(place, columns.live_rows())?;
         Some(Figure { value: sampled.min(rows.value), is_exact: false })
+    }
+
+    fn count_answers(&self, filter: &Filter) -> Result<Option<(u64, u64)>> {
+        let (Some(columns), Some(schema)) = (self.table.base.columns(), &self.table.shared.schema) else {
+            return Ok(None);
+        };
+        if schema.indexed().is_empty() {
+            return Ok(None);
+        }
+        columns.count_answers(&stored_filters(self.definition, schema, std::slice::from_ref(filter))?)
+    }
+
+    fn bound_of_first(&self, (column, from_last): (usize, bool), rows: u64) -> Result<Option<Value>> {
+        let Some(columns) = self.table.base.columns() else { return Ok(None) };
+        let of = self.definition.columns.get(column);
+        let Some(of) = of.filter(|_| self.table.shared.expiry.is_none() && !self.table.has_ranges()) else {
+            return Ok(None);
+        };
+        // Each newer row may replace one of them.
+        let rows = rows + newer_rows(self.table);
+        let found = columns.bound_of_first(columns.schema().place(column), rows, from_last)?;
+        found.map(|value| value.fit(of.kind).map_err(|error| Error::Invalid(error.to_string()))).transpose()
     }
 
     /// A remembered estimate that is not outdated.
@@ -294,8 +362,14 @@ impl<'v> StatisticsRequest<'v> {
         if let Some(distinct) = self.sampled(place, rows) {
             return Ok(Some(distinct));
         }
+        let bounds = columns.distinct_bounds(place);
+        if let Some((least, most)) = bounds
+            && least == most
+        {
+            return Ok(Some(least));
+        }
         let Some(distinct) = columns.sample_distinct(place)? else { return Ok(None) };
-        let distinct = distinct.min(rows);
+        let distinct = bounds.map_or(distinct, |(least, most)| distinct.clamp(least, most)).min(rows);
         self.table.shared.samples.0.lock().insert(place, (rows, distinct));
         Ok(Some(distinct))
     }

@@ -61,7 +61,7 @@ fn what_is_kept_is_as_new() {
                     let columns = (0..world.types.len()).collect();
                     let scan = ScanPlan { columns, filters: filters.clone(), ..ScanPlan::default() };
                     let scan = snapshot.scan_columns(world.table, &scan).unwrap();
-                    let PartialsUsed { parts, kept } = assert_as_new(&scan, &world.types, plan);
+                    let PartialsUsed { parts, kept, .. } = assert_as_new(&scan, &world.types, plan);
                     all.parts += parts;
                     all.kept += kept;
                 }

@@ -1,21 +1,25 @@
 //! Indexes whose postings are in files (br64): scans with them beside rows that are looked at one by one, and what becomes of the files.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::Cell, collections::BTreeMap, sync::Arc};
 
 use ambo_codec::{Type, Value as Datum, column::Compare};
 use ambo_engine::{
     Error,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, Isolation, RowFormat, ScanPlan},
+    database::{Engine, Isolation, Options, RowFormat, ScanPlan, TableScan},
     id::TableId,
     io::{
         Disk, OpenMode,
         sim::{Fault, FaultKind, Op, SimDisk},
     },
-    scan::{Filter, Test},
+    scan::{Aggregate, AggregatePlan, Expression, Filter, Test},
+    seal::{Key, KeySource},
 };
 
-use crate::support::{Random, assert_sound, ids, open, small_options};
+use crate::{
+    aggregate::assert_as_new,
+    support::{Random, assert_sound, ids, open, small_options},
+};
 
 const COLUMNS: [&str; 5] = ["id", "town", "kind", "size", "other"];
 
@@ -65,6 +69,10 @@ fn filter(random: &mut Random) -> Filter {
         }
     };
     let compare = |compare, random: &mut Random| Test::Compare(compare, constant(random));
+    if random.one_in(5) {
+        let Filter { column, test } = filter(random);
+        return Filter { column, test: Test::Not(Box::new(test)) };
+    }
     let test = match random.below(11) {
         0 => Test::IsNull,
         1 => Test::IsNotNull,
@@ -97,6 +105,7 @@ fn answers(value: &Datum, test: &Test) -> bool {
             order(low).is_some_and(|order| order.is_ge()) && order(high).is_some_and(|order| order.is_le())
         }
         Test::In(list) => list.iter().any(|constant| order(constant).is_some_and(|order| order.is_eq())),
+        Test::Not(test) => !value.is_null() && !answers(value, test),
         Test::Prefix(prefix) => matches!(value, Datum::Utf8(text) if text.as_bytes().starts_with(prefix)),
         other => unreachable!("{other:?} is not asked here"),
     }
@@ -111,6 +120,8 @@ struct World {
     table: TableId,
     format: RowFormat,
     model: BTreeMap<i64, Vec<Datum>>,
+    /// How many segments aggregates were put together of, and of how many of them leaves said all.
+    aggregated: Cell<(u64, u64)>,
 }
 
 impl World {
@@ -118,7 +129,12 @@ impl World {
         let definition = definition(storage);
         let table = engine.create_table(definition).unwrap();
         let definition = engine.current().catalog.table(table).unwrap().clone();
-        Self { table, format: RowFormat::new(definition).unwrap(), model: BTreeMap::new() }
+        Self {
+            table,
+            format: RowFormat::new(definition).unwrap(),
+            model: BTreeMap::new(),
+            aggregated: Cell::default(),
+        }
     }
 
     /// Puts and deletes some rows.
@@ -167,6 +183,35 @@ impl World {
             let count = tx.scan_columns(self.table, &counted).unwrap().count(1).unwrap();
             assert_eq!(count, own.len() as u64, "{:?}", plan.filters);
         }
+        for _ in 0..40 {
+            self.compare_aggregates(random, &|plan| snapshot.scan_columns(self.table, plan).unwrap());
+            self.compare_aggregates(random, &|plan| tx.scan_columns(self.table, plan).unwrap());
+        }
+    }
+
+    /// Puts rows into groups of one column under conditions on it, mostly, and compares with what comes of a look at each row.
+    fn compare_aggregates(&self, random: &mut Random, scan: &dyn Fn(&ScanPlan) -> TableScan) {
+        let column = random.below(5) as usize;
+        let wanted = random.below(3) as usize;
+        let of_column = |random: &mut Random| loop {
+            let filter = filter(random);
+            if filter.column == column || random.one_in(20) {
+                return filter;
+            }
+        };
+        let filters: Vec<_> = (0..wanted).map(|_| of_column(random)).collect();
+        let scan = scan(&ScanPlan { columns: vec![column], filters, ..ScanPlan::default() });
+        let group_by = if random.one_in(2) { vec![0] } else { vec![] };
+        let value = || Expression::Column(0);
+        let all =
+            [Aggregate::Rows, Aggregate::Count(value()), Aggregate::Min(value()), Aggregate::Max(value())];
+        let aggregates = all.into_iter().filter(|_| random.one_in(2)).collect();
+        let plan = AggregatePlan { group_by, aggregates };
+        let (_, used) = scan.aggregate_told(&plan, 2).unwrap();
+        let (parts, counted) = self.aggregated.get();
+        self.aggregated.set((parts + used.parts, counted + used.counted));
+        let definition = self.format.definition();
+        assert_as_new(&scan, &[definition.columns[column].kind], &plan);
     }
 }
 
@@ -198,6 +243,8 @@ fn scans_select_what_rows_answer() {
             assert_eq!(files, segments * (round + 1).min(indexes().len()), "{storage:?}, round {round}");
             world.compare(&engine, &mut random);
         }
+        let (parts, counted) = world.aggregated.get();
+        assert!(counted * 8 > parts, "{counted} of {parts} segments are counted by leaves");
         assert_sound(&engine);
         for index in indexes() {
             engine.drop_index(&index.name).unwrap();
@@ -358,29 +405,104 @@ fn a_full_disk() {
     }
 }
 
-/// Keeps away: a backup without the files, with those of indexes that are gone, or in which rows are not found.
+/// Keeps away: a backup without the files, with those of indexes that are gone, or in which rows are not found; and files of an encrypted
+/// one that nobody can read.
 #[test]
 fn backups() {
-    let (disk, target) = (SimDisk::new(15), SimDisk::new(16));
-    let mut random = Random::new(15);
-    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
-    let mut world = World::new(&engine, Storage::Append);
-    for index in indexes() {
+    for key in [None, Some(KeySource::from(Key::new([7; 32])))] {
+        let options = Options { key, ..small_options() };
+        let (disk, target) = (SimDisk::new(15), SimDisk::new(16));
+        let mut random = Random::new(15);
+        let (engine, _) = open(&disk.env(), &options).unwrap();
+        let mut world = World::new(&engine, Storage::Append);
+        for index in indexes() {
+            engine.create_index(&index).unwrap();
+        }
+        let to: Arc<dyn Disk> = Arc::new(target.clone());
+        for round in 0..3 {
+            world.write(&engine, &mut random, 700);
+            engine.compact().unwrap();
+            if round == 2 {
+                engine.drop_index("by_any").unwrap();
+            }
+            engine.backup_to(&to).unwrap();
+            assert_eq!(names(&target, "posting-"), names(&disk, "posting-"), "round {round}");
+        }
+        drop(to);
+        let (copy, _) = open(&target.env(), &options).unwrap();
+        assert_eq!(names(&target, "posting"), names(&disk, "posting"));
+        world.compare(&copy, &mut random);
+        assert_sound(&copy);
+    }
+}
+
+/// Keeps away: aggregates that are not those of the rows where a segment is large, keys are few or many, rows are deleted or newer; and
+/// rows that are looked at although leaves say all.
+#[test]
+fn aggregates_of_leaves() {
+    let disk = SimDisk::new(17);
+    let (engine, _) = open(&disk.env(), &Options { memtable_bytes: 1 << 20, ..small_options() }).unwrap();
+    let definition = TableDefinition::new("t")
+        .column("id", Type::I64)
+        .column("few", Type::U8)
+        .column_nullable("many", Type::I32)
+        .column_nullable("text", Type::Utf8)
+        .primary_key(&["id"])
+        .storage(Storage::Column);
+    let table = engine.create_table(definition).unwrap();
+    let format = RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
+    let row = |id: i64| -> Vec<Datum> {
+        let many = if id % 7 == 3 { Datum::Null } else { Datum::I32((id * 7919 % 1500 - 700) as i32) };
+        let text = if id % 11 == 3 { Datum::Null } else { format!("text {}", id * id % 97).into() };
+        vec![id.into(), Datum::U8((id * id % 13) as u8), many, text]
+    };
+    let put = |id: i64, like: i64| {
+        let mut row = row(like);
+        row[0] = id.into();
+        let key = format.encode_key(&row, 0).unwrap();
+        engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
+    };
+    for id in 0..6000 {
+        put(id, id);
+    }
+    for column in ["few", "many", "text"] {
+        let index = IndexDefinition::new(format!("by_{column}"), "t", &[column]).br64();
         engine.create_index(&index).unwrap();
     }
-    let to: Arc<dyn Disk> = Arc::new(target.clone());
-    for round in 0..3 {
-        world.write(&engine, &mut random, 700);
-        engine.compact().unwrap();
-        if round == 2 {
-            engine.drop_index("by_any").unwrap();
+    engine.compact().unwrap();
+    let types = [Type::U8, Type::I32, Type::Utf8];
+    let compare = |is_counted: bool, what: &str| {
+        for (place, ty) in types.iter().enumerate() {
+            let scan = engine.snapshot();
+            let plan = ScanPlan { columns: vec![place + 1], ..ScanPlan::default() };
+            let scan = scan.scan_columns(table, &plan).unwrap();
+            for group_by in [vec![], vec![0]] {
+                let value = || Expression::Column(0);
+                let aggregates =
+                    vec![Aggregate::Count(value()), Aggregate::Min(value()), Aggregate::Max(value())];
+                let plan = AggregatePlan { group_by, aggregates };
+                let (_, used) = scan.aggregate_told(&plan, 1).unwrap();
+                let expected = if is_counted { used.parts - used.kept } else { 0 };
+                assert_eq!((used.counted, used.parts > 0), (expected, true), "{what}, {ty}, {used:?}");
+                assert_as_new(&scan, &[*ty], &plan);
+            }
         }
-        engine.backup_to(&to).unwrap();
-        assert_eq!(names(&target, "posting-"), names(&disk, "posting-"), "round {round}");
+    };
+    compare(true, "as written");
+    for id in (0..6000).step_by(41) {
+        put(id, id + 1);
     }
-    drop(to);
-    let (copy, _) = open(&target.env(), &small_options()).unwrap();
-    assert_eq!(names(&target, "posting-"), names(&disk, "posting-"));
-    world.compare(&copy, &mut random);
-    assert_sound(&copy);
+    compare(true, "with newer rows");
+    for id in (7..6000).step_by(89) {
+        engine.delete(table, &format.encode_key(&row(id), 0).unwrap()).unwrap();
+    }
+    compare(true, "with deleted ones");
+    engine.flush().unwrap();
+    engine.compact_due().unwrap();
+    compare(true, "compacted as is due");
+    for id in (0..6000).step_by(3) {
+        put(id, id + 5);
+    }
+    compare(false, "with many newer rows");
+    assert_sound(&engine);
 }

@@ -14,6 +14,9 @@
 //!    own way ([`table`]). Where some thousand rows have almost as many groups, steps 2 and 4 are left out for those that follow: rows are
 //!    added to the table one by one ([`direct`]).
 //!
+//! Where all that is asked follows from the values of one column and how many rows have each, an index may give these instead of rows
+//! ([`counted`]).
+//!
 //! Tables of all threads are merged at the end, with those that are kept of rows that were seen before ([`PartialGroups`]). The result does
 //! not depend on which rows are in which table: whole numbers are added exactly, and doubles, which are added up for some thousand rows
 //! first, exactly from there on ([`FloatSum`](crate::FloatSum)).
@@ -21,6 +24,7 @@
 //! (Dictionary codes as indexes of dense arrays: as in SingleStore, MonetDB/X100 and others. Groups that do not count are one group
 //! more, so that loops do not branch.)
 
+mod counted;
 mod direct;
 mod evaluate;
 mod expression;
@@ -40,6 +44,7 @@ mod worker;
 use ambo_codec::{Type, Value};
 use ambo_types::Result;
 
+pub use counted::{CountedColumn, ValueCounts};
 pub use expression::{Aggregate, Expression};
 pub use plan::AggregatePlan;
 pub(super) use program::exact;
@@ -87,6 +92,11 @@ impl Aggregation {
         self.compiled.key.is_none() && self.compiled.accumulators.is_empty()
     }
 
+    /// The column of whose values, and how many rows have each, the result follows; none if it takes more.
+    pub fn counted(&self) -> Option<CountedColumn> {
+        self.compiled.counted()
+    }
+
     /// The result for so many rows. REQUIRES: nothing else is asked.
     pub fn finish_rows(&self, rows: u64) -> Result<Groups> {
         assert!(self.asks_rows_only(), "nothing is asked but how many rows there are");
@@ -125,6 +135,14 @@ impl Aggregator<'_> {
     /// Overflow; a damaged block.
     pub fn add(&mut self, morsel: &Morsel<'_>) -> Result<()> {
         self.worker.add(morsel)
+    }
+
+    /// Adds rows by the values that they have in the column that is counted.
+    ///
+    /// # Errors
+    /// Values that are none of that column.
+    pub fn add_counts(&mut self, counts: ValueCounts) -> Result<()> {
+        self.worker.add_counts(counts)
     }
 
     /// Adds what other rows come to, by an aggregation of the same plan and types.

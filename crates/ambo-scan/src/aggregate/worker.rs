@@ -38,7 +38,7 @@ pub(super) struct Worker<'p> {
     found: Vec<FoundGroup>,
     /// Columns that are grouped by, the keys that they make, and the numbers of these in the table.
     key_columns: Vec<ColumnBuffer>,
-    keys: KeyList,
+    pub keys: KeyList,
     pub numbers: Vec<u32>,
     /// So many rows more are added one by one.
     direct: usize,

@@ -42,13 +42,13 @@ pub(in crate::column) struct PostingFile {
 
 /// A place between keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(in crate::column) struct Place {
     leaf: usize,
     key: usize,
     /// Keys before it.
-    pub(super) keys: u64,
+    pub(in crate::column) keys: u64,
     /// Postings before it.
-    pub(super) postings: u64,
+    pub(in crate::column) postings: u64,
 }
 
 impl PostingFile {
@@ -121,6 +121,9 @@ impl PostingFile {
         if found != wanted || u64::from(trailer.root_len) > at {
             return Err(damaged(at, "it is of another segment or index".into()));
         }
+        if !trailer.is_possible(at) {
+            return Err(damaged(at, "it says of what is in it what cannot be".into()));
+        }
         Ok(Some(Self::new(store, name, file, len, trailer)))
     }
 
@@ -147,6 +150,11 @@ impl PostingFile {
         self.trailer.keys
     }
 
+    /// Rows of its segment.
+    pub(super) fn rows(&self) -> u32 {
+        self.trailer.rows
+    }
+
     /// Rows of all keys together.
     pub(in crate::column) fn postings(&self) -> u64 {
         self.trailer.postings
@@ -157,7 +165,7 @@ impl PostingFile {
         self.discarded.store(true, Ordering::Release);
     }
 
-    fn damaged(&self, offset: u64, what: impl std::fmt::Display) -> Error {
+    pub(super) fn damaged(&self, offset: u64, what: impl std::fmt::Display) -> Error {
         Error::damaged(self.name.clone(), offset, what.to_string())
     }
 
@@ -210,6 +218,17 @@ impl PostingFile {
         let bytes = self.keep_or(1 + leaf, || self.load(entry.at, entry.len, entry.crc))?;
         let parsed = Leaf::parse(&bytes, root.number(leaf), self.trailer.rows.into());
         let parsed = parsed.map_err(|what| self.damaged(entry.at, what))?;
+        let (keys, postings) = match leaf + 1 < root.len() {
+            true => (root.entry(leaf + 1).keys.into(), root.entry(leaf + 1).before),
+            false => (self.trailer.keys, self.trailer.postings),
+        };
+        let of_root = (keys - u64::from(entry.keys), postings - entry.before);
+        let last = parsed.len() - 1;
+        if of_root != (parsed.len() as u64, parsed.before(last) + parsed.count(last))
+            || !root.is_before_next(leaf, parsed.key(last))
+        {
+            return Err(self.damaged(entry.at, "a leaf of other keys than the root says"));
+        }
         then(&parsed)
     }
 
@@ -244,7 +263,7 @@ impl PostingFile {
     }
 
     /// Calls `each` with the leaves between two places, and which of their keys lie between them.
-    fn leaves(
+    pub(super) fn leaves(
         &self,
         (from, to): (Place, Place),
         mut each: impl FnMut(&Root<'_>, usize, &Leaf<'_>, Range<usize>) -> Result<()>,
@@ -262,6 +281,24 @@ impl PostingFile {
             })?;
         }
         Ok(())
+    }
+
+    /// Calls `then` with the leaf of a key, by how many are before it, and its place there.
+    pub(super) fn with_key<R>(
+        &self,
+        key: u64,
+        then: impl FnOnce(&Leaf<'_>, usize) -> std::result::Result<R, String>,
+    ) -> Result<R> {
+        let bytes = self.root()?;
+        let root = self.parse_root(&bytes);
+        let leaf = root.leaf_of_nth(key);
+        let entry = root.entry(leaf);
+        self.with_leaf(&root, leaf, |found| {
+            let place = (key - u64::from(entry.keys)) as usize;
+            let found =
+                if place < found.len() { then(found, place) } else { Err("a leaf of fewer keys".into()) };
+            found.map_err(|what| self.damaged(entry.at, what))
+        })
     }
 
     /// Postings of the keys between two places that are not in bitmaps.

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::column::segment::SegmentStore;
 
-/// A key with its rows.
-#[derive(Clone, Copy, Debug)]
+/// A key with its rows. Those of one index compare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Key<'a> {
     Number(u64),
     Text(&'a [u8]),

@@ -1,6 +1,6 @@
 //! What an index is over, and the keys that its values are.
 
-use ambo_codec::{KeyColumn, KeySpec, Type, ValueRef, column::Kind};
+use ambo_codec::{KeyColumn, KeySpec, Type, Value, ValueRef, column::Kind};
 use ambo_pages::checksum::crc32c;
 use ambo_scan::bounds::{self, physical};
 use ambo_types::id::TableId;
@@ -78,4 +78,22 @@ pub(super) fn number(key: &[u8]) -> u64 {
 /// The key of a number.
 pub(super) fn bytes(number: u64, width: u8) -> Vec<u8> {
     number.to_be_bytes()[8 - usize::from(width)..].to_vec()
+}
+
+/// The value of a column that has this number as its key, as blocks know it; none if it has none.
+pub(super) fn value(number: u64, kind: Kind) -> Option<Value> {
+    Some(match kind {
+        Kind::U8 => Value::U8(number as u8),
+        Kind::U16 => Value::U16(number as u16),
+        Kind::U32 => Value::U32(number as u32),
+        Kind::U64 => Value::U64(number),
+        Kind::I8 => Value::I8((number as u8 ^ 1 << 7).cast_signed()),
+        Kind::I16 => Value::I16((number as u16 ^ 1 << 15).cast_signed()),
+        Kind::I32 => Value::I32((number as u32 ^ 1 << 31).cast_signed()),
+        Kind::I64 => Value::I64((number ^ 1 << 63).cast_signed()),
+        Kind::Bool => bounds::Bounds::decode(kind, &bytes(number, 1))?,
+        Kind::F32 => bounds::Bounds::decode(kind, &bytes(number, 4))?,
+        Kind::F64 => bounds::Bounds::decode(kind, &bytes(number, 8))?,
+        Kind::I128 | Kind::Bytes => return None,
+    })
 }

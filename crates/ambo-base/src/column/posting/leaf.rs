@@ -13,6 +13,8 @@ use ambo_codec::{
     varint,
 };
 
+use super::gather::Key;
+
 /// The most keys of a leaf.
 pub(super) const KEYS_MAX: usize = 256;
 /// A leaf ends with so many postings in its own lists.
@@ -213,6 +215,13 @@ impl<'a> Leaf<'a> {
     /// Rows of a key.
     pub(super) fn count(&self, key: usize) -> u64 {
         self.ends[key] - self.before(key)
+    }
+
+    pub(super) fn key(&self, key: usize) -> Key<'_> {
+        match &self.keys {
+            Keys::Numbers(numbers) => Key::Number(numbers[key]),
+            Keys::Texts(texts) => Key::Text(&texts[key]),
+        }
     }
 
     /// The first key that is at least `wanted`, or greater.

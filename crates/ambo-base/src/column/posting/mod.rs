@@ -14,6 +14,7 @@
 mod ask;
 mod attached;
 mod check;
+mod counts;
 mod file;
 mod gather;
 mod keys;
@@ -30,7 +31,7 @@ mod tests;
 
 pub(super) use ask::{Asked, Way};
 pub(super) use attached::AttachedFiles;
-pub(super) use file::PostingFile;
+pub(super) use file::{Place, PostingFile};
 pub(super) use gather::Gatherer;
 pub use keys::IndexSpec;
 pub use tend::{Tended, Tending, is_posting_file, sweep_postings};

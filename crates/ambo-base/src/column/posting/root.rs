@@ -2,7 +2,7 @@
 //!
 //! An entry a leaf, and then the first keys that are no numbers, one behind the other. Entries are searched where they lie.
 
-use super::leaf::KEYS_MAX;
+use super::{gather::Key, leaf::KEYS_MAX};
 
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: usize = 40;
@@ -161,9 +161,32 @@ impl<'a> Root<'a> {
         self.is_numbers.then(|| self.entry(leaf).key)
     }
 
+    /// Whether a key lies before the first one of the leaf behind this one.
+    pub(super) fn is_before_next(&self, leaf: usize, key: Key<'_>) -> bool {
+        let next = leaf + 1;
+        next >= self.len()
+            || match key {
+                Key::Number(number) => number < self.entry(next).key,
+                Key::Text(text) => self.try_text(next).is_some_and(|first| text < first),
+            }
+    }
+
     fn try_text(&self, leaf: usize) -> Option<&'a [u8]> {
         let start = leaf.checked_sub(1).map_or(0, |before| self.entry(before).key) as usize;
         self.texts.get(start..self.entry(leaf).key as usize)
+    }
+
+    /// The leaf of a key, by how many are before it.
+    pub(super) fn leaf_of_nth(&self, key: u64) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match u64::from(self.entry(middle).keys) <= key {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low.saturating_sub(1)
     }
 
     /// The last leaf that begins at or before `wanted`; the first if none does.

@@ -22,6 +22,8 @@
 
 use ambo_pages::checksum::crc32c;
 
+use super::root::ENTRY_BYTES;
+
 /// Bytes of a trailer.
 pub(super) const TRAILER_BYTES: usize = 96;
 const VERSION: u32 = 1;
@@ -47,6 +49,15 @@ pub(super) struct Trailer {
 }
 
 impl Trailer {
+    /// Whether so much may be in a file with so many bytes before its trailer: what is kept of it in memory follows from that.
+    pub(super) fn is_possible(&self, bytes: u64) -> bool {
+        let is_empty = self.keys == 0;
+        u64::from(self.leaves) * ENTRY_BYTES as u64 <= u64::from(self.root_len)
+            && u64::from(self.aparts) <= bytes
+            && is_empty == (self.leaves == 0)
+            && is_empty == (self.postings == 0)
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(TRAILER_BYTES);
         out.extend_from_slice(&self.database.to_le_bytes());
