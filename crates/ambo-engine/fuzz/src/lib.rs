@@ -5,6 +5,7 @@ pub mod blob;
 pub mod catalog;
 pub mod input;
 pub mod log;
+pub mod posting;
 pub mod segment;
 pub mod superblock;
 pub mod tree;
@@ -13,13 +14,14 @@ pub mod tree;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets by name.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("blob_chunks", blob::chunks),
     ("blob_reference", blob::reference),
     ("catalog_row", catalog::row),
     ("extent", segment::extent),
     ("log_group", log::group),
     ("log_segment", log::segment),
+    ("posting", posting::posting),
     ("segment", segment::segment),
     ("superblock", superblock::superblock),
     ("table_definition", catalog::definition),

@@ -70,6 +70,12 @@ fn extents() {
     run("extent", 1_500);
 }
 
+// Keeps away: the same on postings of indexes in files.
+#[test]
+fn postings() {
+    run("posting", 1_500);
+}
+
 // Keeps away: what was found once, and what fuzzing found that leads to rare code.
 #[test]
 fn corpus() {

@@ -1,19 +1,20 @@
 //! Indexes beside the model, which knows only rows: which indexes there are, the engine says.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use ambo_codec::Value as Datum;
+use ambo_codec::{Value as Datum, column::Compare};
 use ambo_engine::{
     Error, Result,
     catalog::{Catalog, IndexDefinition, IndexOf, TableDefinition},
-    database::{IndexRange, Snapshot},
+    database::{IndexRange, ScanPlan, Snapshot, TableScan},
     id::TableId,
+    scan::{Aggregate, AggregatePlan, Filter, Test},
 };
 
 use super::{
     definitions::Ids,
     oracle::{Change, Digest, State, Table, apply},
-    plan::{IndexOn, Keys},
+    plan::{IndexOn, Keys, Kind},
     world::World,
 };
 
@@ -45,6 +46,11 @@ pub fn planned(
     let indexes = indexes_of(catalog);
     let is_free = |name: &&&str| !indexes.iter().any(|(_, there, _)| there == &format!("main.{name}"));
     let name = NAMES.iter().find(is_free)?;
+    let on = match (state[table].kind, on) {
+        (Kind::Column, on) => on,
+        (_, IndexOn::KeyPostings | IndexOn::ValuePostings) => IndexOn::Value,
+        (_, on) => on,
+    };
     let on = match (state[table].keys, on) {
         (Keys::Any, on) => on,
         // What the model writes there is bytes, not rows of columns.
@@ -56,6 +62,8 @@ pub fn planned(
     let index = match on {
         IndexOn::Key | IndexOn::UniqueKey => IndexDefinition::new(*name, table, &["key"]),
         IndexOn::Value | IndexOn::UniqueValue => IndexDefinition::new(*name, table, &["value"]).hash(),
+        IndexOn::KeyPostings => IndexDefinition::new(*name, table, &["key"]).br64(),
+        IndexOn::ValuePostings => IndexDefinition::new(*name, table, &["value"]).br64(),
     };
     let unique = matches!(on, IndexOn::UniqueKey | IndexOn::UniqueValue);
     let index = if unique { index.unique() } else { index };
@@ -67,6 +75,11 @@ pub fn planned(
 impl World {
     fn indexes(&self) -> Vec<(TableId, String, IndexOf)> {
         indexes_of(&self.engine().current().catalog)
+    }
+
+    /// Whether a table has an index with postings in files, which tables by row cannot have.
+    pub fn has_postings(&self, table: TableId) -> bool {
+        self.indexes().iter().any(|(_, _, of)| of.table == table && of.kind.has_postings())
     }
 
     fn has_indexes(&self, table: TableId) -> bool {
@@ -165,6 +178,10 @@ impl World {
                 continue;
             }
             let name = &definition.name;
+            if of.kind.has_postings() {
+                self.verify_postings(snapshot, id, of.columns[0], table)?;
+                continue;
+            }
             assert_eq!(snapshot.count(index, None, None)?, table.rows.len() as u64, "{name}");
             if table.rows.is_empty() {
                 continue;
@@ -199,6 +216,60 @@ impl World {
             assert_eq!(found, expected, "{name}");
             let first = snapshot.index_get(index, &wanted)?.map(|(key, row)| (key, Digest::of(&row)));
             assert_eq!(first.as_ref(), Some(&(expected[0].clone(), *digest)), "{name}");
+        }
+        Ok(())
+    }
+
+    /// Scans with conditions on a column, and groups of it, are those of the rows.
+    fn verify_postings(
+        &mut self,
+        snapshot: &Snapshot,
+        id: TableId,
+        column: usize,
+        table: &Table,
+    ) -> Result<()> {
+        let digest_of = |key: &Vec<u8>, value: &Digest| match column {
+            VALUE => *value,
+            _ => Digest::of(key),
+        };
+        let mut counts: BTreeMap<(usize, u64), i64> = BTreeMap::new();
+        for (key, value) in &table.rows {
+            let Digest { len, hash } = digest_of(key, value);
+            *counts.entry((len, hash)).or_default() += 1;
+        }
+        let scan = |filters| {
+            let plan = ScanPlan { columns: vec![column], filters, ..ScanPlan::default() };
+            snapshot.scan_columns(id, &plan)
+        };
+        let groups = AggregatePlan { group_by: vec![0], aggregates: vec![Aggregate::Rows] };
+        let told = |scan: TableScan| -> Result<Vec<(Vec<u8>, i64)>> {
+            let rows = scan.aggregate(&groups, 1)?.rows.into_iter();
+            let told = rows.map(|row| match &row[..] {
+                [Datum::Binary(bytes), Datum::I64(rows)] => (bytes.clone(), *rows),
+                other => panic!("{other:?} is no group"),
+            });
+            Ok(told.collect())
+        };
+        let all = told(scan(Vec::new())?)?;
+        let found = all.iter().map(|(bytes, rows)| {
+            let Digest { len, hash } = Digest::of(bytes);
+            ((len, hash), *rows)
+        });
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), counts, "groups of column {column}");
+        let Some((bytes, rows)) = all.get(self.random.below(all.len().max(1) as u64) as usize) else {
+            return Ok(());
+        };
+        for (compare, wanted) in
+            [(Compare::Equal, *rows), (Compare::NotEqual, table.rows.len() as i64 - rows)]
+        {
+            let filter = Filter { column, test: Test::Compare(compare, Datum::Binary(bytes.clone())) };
+            assert_eq!(
+                scan(vec![filter.clone()])?.count(1)? as i64,
+                wanted,
+                "{compare:?} of column {column}"
+            );
+            let groups = told(scan(vec![filter])?)?;
+            assert_eq!(groups.iter().map(|(_, rows)| rows).sum::<i64>(), wanted, "{compare:?}, groups");
         }
         Ok(())
     }

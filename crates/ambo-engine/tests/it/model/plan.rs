@@ -121,6 +121,10 @@ pub enum IndexOn {
     Value,
     /// The value, by its hash, unique.
     UniqueValue,
+    /// The key, with postings in files beside segments; of tables by row, as [`IndexOn::Value`].
+    KeyPostings,
+    /// The value, as [`IndexOn::KeyPostings`].
+    ValuePostings,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -309,7 +313,14 @@ fn create(random: &mut Random) -> Definition {
 }
 
 fn index(random: &mut Random) -> IndexOn {
-    *random.pick(&[IndexOn::Key, IndexOn::UniqueKey, IndexOn::Value, IndexOn::UniqueValue])
+    *random.pick(&[
+        IndexOn::Key,
+        IndexOn::UniqueKey,
+        IndexOn::Value,
+        IndexOn::UniqueValue,
+        IndexOn::KeyPostings,
+        IndexOn::ValuePostings,
+    ])
 }
 
 /// A change of definitions inside a transaction.

@@ -318,6 +318,12 @@ impl World {
         on: IndexOn,
     ) -> Result<bool> {
         let Some((name, _)) = choose(&shadow.ids, table) else { return Ok(true) };
+        // An index with postings in files holds no table and meets nobody.
+        let on = match on {
+            IndexOn::KeyPostings => IndexOn::Key,
+            IndexOn::ValuePostings => IndexOn::Value,
+            on => on,
+        };
         let Some((index, twice)) = planned(&name, on, &shadow.view, transaction.catalog()) else {
             return Ok(true);
         };

@@ -418,7 +418,8 @@ impl World {
     }
 
     fn set_storage(&mut self, table: u64) {
-        let Some((name, _)) = self.table(table) else { return };
+        let Some((name, id)) = self.table(table) else { return };
+        let has_postings = self.has_postings(id);
         let table = &self.oracle.now[&name];
         let mut kinds = vec![(Kind::Logged, self.by_row), (Kind::Memory, Storage::Memory)];
         if table.keys == Keys::Any {
@@ -433,6 +434,10 @@ impl World {
         let (kind, storage) = *self.random.pick(&kinds);
         let compression = possible(table.compression, table.keys, kind);
         let result = self.engine().set_storage(&name, storage);
+        if has_postings && kind != Kind::Column {
+            assert!(matches!(result, Err(Error::Invalid(_) | Error::Poisoned(_))), "{result:?}");
+            return;
+        }
         let done = result.is_ok();
         if done {
             // It is a checkpoint; all that was before it is in it.
