@@ -306,6 +306,7 @@ impl Connection {
 
     /// Has the next statement see what others have committed, if that is how the transaction reads.
     fn begin_statement(&mut self) -> Result<()> {
+        self.refresh_role()?;
         match self.others.is_empty() {
             true => self.home.refresh(),
             false => {

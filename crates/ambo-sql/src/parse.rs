@@ -27,6 +27,7 @@ mod limits;
 mod literals;
 mod merge_forms;
 mod names_before;
+mod owners;
 mod parameters;
 mod pivots;
 mod pragma;
@@ -71,6 +72,7 @@ pub(crate) use keyed::USING_KEY;
 pub(crate) use limits::PERCENT;
 use literals::say_literals;
 pub(crate) use merge_forms::{ALL_BY_NAME, ALL_BY_POSITION};
+pub(crate) use owners::{AddIdentity, Owned, SetOwner};
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
 pub(crate) use renames::{AlterSequence, Renamed};
@@ -82,7 +84,10 @@ pub(crate) use sequences::{CreateSequence, SequenceParts};
 use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
-use tokens::{say_argument_of_rank, say_nothing, say_select, say_units, without_hints};
+use tokens::{
+    say_argument_of_rank, say_nothing, say_select, say_units, without_hints, without_only,
+    without_operator_names,
+};
 pub(crate) use types::{CreateType, TypeBody, parse_type};
 pub(crate) use words::BY_NAME;
 
@@ -146,6 +151,10 @@ pub(crate) enum Statement {
     },
     Use(ObjectName),
     Grant(Box<Grant>),
+    /// ALTER … OWNER TO.
+    SetOwner(Box<SetOwner>),
+    /// ALTER TABLE … ALTER COLUMN … ADD GENERATED … AS IDENTITY.
+    AddIdentity(Box<AddIdentity>),
     /// CREATE, ALTER, DROP ROLE.
     Role(RoleStatement),
 }
@@ -249,7 +258,8 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
             Statement::CreateSequence(_) | Statement::DropFunctions(_) | Statement::AlterSequence(_) => {}
             Statement::Rename { .. } | Statement::RenameConstraint { .. } => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
-            Statement::Grant(_) | Statement::Role(_) => {}
+            Statement::Grant(_) | Statement::Role(_) | Statement::SetOwner(_) => {}
+            Statement::AddIdentity(_) => {}
         }
         all.push((statement, names));
         let next = parser.peek_token();
@@ -295,7 +305,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
     let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
     let mut tokens = say_literals(tokens)?;
     say_units(&mut tokens);
-    let tokens = say_argument_of_rank(without_hints(tokens));
+    let tokens = say_argument_of_rank(without_hints(without_operator_names(without_only(tokens))));
     Ok(say_forms(name_exclusions(tokens)))
 }
 
@@ -372,6 +382,16 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     if let Some(statement) = pragma::pragma(parser)? {
         return Ok(Statement::Sql(Box::new(statement)));
+    }
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some(owner) = parser.maybe_parse(owners::set_owner)?
+    {
+        return Ok(Statement::SetOwner(Box::new(owner)));
+    }
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some(add) = parser.maybe_parse(owners::add_identity)?
+    {
+        return Ok(Statement::AddIdentity(Box::new(add)));
     }
     if parser.peek_keyword(Keyword::ALTER)
         && let Some((name, settings)) = parser.maybe_parse(alter_table)?

@@ -81,7 +81,8 @@ impl Known {
             Statement::Rename { .. } | Statement::RenameConstraint { .. } | Statement::AlterSequence(_) => {}
             Statement::CreateType(_) | Statement::RenameView { .. } | Statement::AlterField(_) => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
-            Statement::Grant(_) | Statement::Role(_) => {}
+            Statement::Grant(_) | Statement::Role(_) | Statement::SetOwner(_) => {}
+            Statement::AddIdentity(_) => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self {

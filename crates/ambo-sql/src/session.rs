@@ -5,6 +5,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ambo::SchemaStamp;
+
 use crate::{
     databases::SearchPath,
     pg_catalog::PostgresSession,
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub postgres: Option<Arc<PostgresSession>>,
     /// Whom it works for; nobody may do all.
     pub role: Option<Arc<Role>>,
+    /// The schema of which the role is that.
+    pub role_of: Option<SchemaStamp>,
     /// With which files of the machine it has to do.
     pub files: Files,
     /// A file that it may read though it may read none.
@@ -72,6 +76,7 @@ impl Default for Session {
             lock_timeout: None,
             postgres: None,
             role: None,
+            role_of: None,
             files: Files::All,
             own_file: None,
             began: None,

@@ -29,9 +29,11 @@ impl UserTypes {
     /// # Errors
     /// A text that is no type, which an older version cannot read.
     pub(crate) fn find(&self, name: &ObjectName) -> Result<Option<(String, DataType)>> {
-        let Some(object) = object(name).ok().and_then(|name| self.0.get(&qualify(&name).ok()?)) else {
-            return Ok(None);
-        };
+        let found = |name: &str| self.0.get(&qualify(name).ok()?);
+        let wanted = object(name).unwrap_or_default();
+        // What PostgreSQL calls the schema that is always there.
+        let public = || wanted.strip_prefix("public.").and_then(found);
+        let Some(object) = found(&wanted).or_else(public) else { return Ok(None) };
         let ty = parse_type(&object.text);
         let ty = ty.map_err(|error| {
             Error::invalid(format!(

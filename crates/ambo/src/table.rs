@@ -74,6 +74,18 @@ impl Table {
         }
     }
 
+    /// The number that the next row gets which is given none, of a table whose primary key numbers itself.
+    ///
+    /// # Errors
+    /// The table was dropped.
+    pub fn next_number(&self) -> Result<u64> {
+        let shared = match &self.own {
+            Some(own) => own.shared.clone(),
+            None => self.db.engine().current().table(self.id)?.shared.clone(),
+        };
+        Ok(shared.next_row.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
     /// Makes later row numbers greater than `used`.
     pub(crate) fn note_row_number(&self, used: u64) -> Result<()> {
         match &self.own {

@@ -46,10 +46,12 @@ pub enum ObjectKind {
     SchemaRights = 6,
     /// How far a source of rows has come: what whoever ingests said with its last checkpoint, in hexadecimal digits.
     Feed = 7,
+    /// What roles may do with the sequence of this name.
+    SequenceRights = 8,
 }
 
 impl ObjectKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Function,
         Self::Sequence,
         Self::Type,
@@ -57,6 +59,7 @@ impl ObjectKind {
         Self::Rights,
         Self::SchemaRights,
         Self::Feed,
+        Self::SequenceRights,
     ];
 
     /// What it is called in messages.
@@ -68,6 +71,7 @@ impl ObjectKind {
             Self::Role => "role",
             Self::Rights => "rights to",
             Self::SchemaRights => "rights to schema",
+            Self::SequenceRights => "rights to sequence",
             Self::Feed => "feed",
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct Client {
     pub database: String,
     /// How often settings had changed when the engine was told.
     pub told: Option<u64>,
+    /// Whether the search path has no schema.
+    pub is_pathless: bool,
     /// What statements want to be set.
     pub wishes: Wishes,
     pub cursors: HashMap<String, Declared>,
@@ -100,6 +102,7 @@ impl Client {
             back: Vec::new(),
             database: "ambo".to_owned(),
             told: None,
+            is_pathless: false,
             wishes: Wishes::default(),
             cursors: HashMap::new(),
             is_skipping: false,

@@ -33,7 +33,19 @@ impl Client {
         }
     }
 
+    /// Takes note whether the search path has a schema: the engine seeks in one in any case.
+    fn note_path(&mut self, is_pathless: bool) {
+        if self.is_pathless != is_pathless {
+            self.is_pathless = is_pathless;
+            self.settings.changes += 1;
+        }
+    }
+
     fn set_in_engine(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        if name == "search_path" {
+            let mut schemas = value.split(',').map(|name| name.trim().trim_matches('"'));
+            self.note_path(schemas.all(|name| name.is_empty() || name == "pg_catalog"));
+        }
         let value = match name {
             // Tables that have no other schema are in one that is called main, and public by clients.
             "search_path" => {
@@ -58,8 +70,12 @@ impl Client {
     pub fn reset(&mut self, name: Option<&str>) -> Result<(), Failure> {
         let Some(name) = name else {
             self.settings.reset_all();
+            self.note_path(false);
             return self.engine("RESET ALL");
         };
+        if name == "search_path" {
+            self.note_path(false);
+        }
         match self.settings.reset(name, self.block != Block::Idle)? {
             true => Ok(()),
             false => self.engine(&format!("RESET {}", quoted(name))),
@@ -83,6 +99,9 @@ impl Client {
                 return Ok(if read_only { "on" } else { "off" }.to_owned());
             }
             _ => {}
+        }
+        if name == "search_path" && self.is_pathless {
+            return Ok(String::new());
         }
         let asked = format!("SELECT current_setting('{}')", name.replace('\'', "''"));
         let value =

@@ -21,6 +21,7 @@ impl Client {
             version: settings::version(),
             settings: own.collect(),
             wishes: self.wishes.clone(),
+            is_pathless: self.is_pathless,
         });
         self.told = Some(self.settings.changes);
     }

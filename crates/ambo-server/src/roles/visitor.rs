@@ -29,7 +29,7 @@ impl Visitor {
 
     fn of(role: &Role) -> Self {
         Self {
-            role: ambo_sql::Role::new(&role.name, role.level),
+            role: ambo_sql::Role::new(&role.name, role.level).reads_only(role.is_read_only()),
             is_read_only: role.is_read_only(),
             has_files: false,
         }

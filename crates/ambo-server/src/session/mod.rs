@@ -77,10 +77,18 @@ impl Session {
                 .execute(&set, ())
                 .map_err(|error| Refused { message: error.to_string(), sqlstate: "XX000" })?;
         }
-        connection.set_role(new.visitor.role.clone());
-        connection.set_files(if new.visitor.has_files { Files::All } else { shared.files.clone() });
+        let visitor = new.visitor.clone();
         let entry = shared.sessions.add(new, connection.interrupter())?;
-        Ok(Self { connection, entry, shared: shared.clone() })
+        let mut session = Self { connection, entry, shared: shared.clone() };
+        session.become_of(&visitor);
+        Ok(session)
+    }
+
+    /// Says whose it is from now on: what it may do is that one's, and so is what is logged.
+    pub fn become_of(&mut self, visitor: &Visitor) {
+        self.connection.set_role(visitor.role.clone());
+        self.connection.set_files(if visitor.has_files { Files::All } else { self.shared.files.clone() });
+        self.entry.become_of(visitor);
     }
 
     /// Reads a statement that this session may run.
@@ -90,7 +98,7 @@ impl Session {
     pub fn prepare(&self, text: &str) -> ambo_sql::Result<PreparedStatement> {
         let statement = self.connection.prepare(text);
         let checked = statement.and_then(|statement| {
-            rights::check(&statement, self.entry.is_read_only)?;
+            rights::check(&statement, self.entry.visitor().is_read_only)?;
             Ok(statement)
         });
         checked.inspect_err(|error| self.failed(text, error.sqlstate()))
@@ -99,7 +107,10 @@ impl Session {
     /// Takes note that a statement failed; what has not begun is logged at once.
     fn failed(&self, text: &str, code: &'static str) {
         match (&self.shared.audit, self.entry.done()) {
-            (Some(audit), None) => audit.statement(&self.entry.who(), text, Duration::ZERO, Some(code)),
+            (Some(audit), None) => {
+                let visitor = self.entry.visitor();
+                audit.statement(&self.entry.who(visitor.name()), text, Duration::ZERO, Some(code));
+            }
             _ => self.entry.failed(code),
         }
     }
@@ -177,7 +188,8 @@ impl Session {
     fn log(&self) {
         let Some(audit) = &self.shared.audit else { return };
         if let Some((text, took, code)) = self.entry.done() {
-            audit.statement(&self.entry.who(), &text, took, code);
+            let visitor = self.entry.visitor();
+            audit.statement(&self.entry.who(visitor.name()), &text, took, code);
         }
     }
 

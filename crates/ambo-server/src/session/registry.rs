@@ -14,7 +14,7 @@ use ambo_sql::Interrupter;
 
 use super::{New, Refused, audit::Who, mask::masked};
 use crate::{
-    roles::{is_same, random},
+    roles::{Visitor, is_same, random},
     server::Protocol,
 };
 
@@ -24,8 +24,6 @@ pub(crate) struct Entry {
     pub id: i32,
     /// What the client must know to interrupt it from another connection.
     pub key: [u8; 4],
-    pub role: String,
-    pub is_read_only: bool,
     pub protocol: Protocol,
     pub peer: Option<SocketAddr>,
     pub interrupter: Interrupter,
@@ -33,6 +31,7 @@ pub(crate) struct Entry {
     /// Whether it is to end.
     pub ended: AtomicBool,
     close: Box<dyn Fn() + Send + Sync>,
+    visitor: Mutex<Arc<Visitor>>,
     state: Mutex<State>,
 }
 
@@ -109,8 +108,19 @@ impl Entry {
         (state.doing == Doing::Running).then(|| (state.text.clone(), state.since.elapsed(), state.code))
     }
 
-    pub(super) fn who(&self) -> Who<'_> {
-        Who { session: Some(self.id), role: &self.role, protocol: self.protocol, peer: self.peer }
+    /// Whose it is now.
+    pub fn visitor(&self) -> Arc<Visitor> {
+        self.visitor.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes note whose it is from now on.
+    pub(super) fn become_of(&self, visitor: &Visitor) {
+        *self.visitor.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(visitor.clone());
+    }
+
+    /// A role of this name that does something in it.
+    pub fn who<'a>(&self, role: &'a str) -> Who<'a> {
+        Who { session: Some(self.id), role, protocol: self.protocol, peer: self.peer }
     }
 
     fn end_now(&self) {
@@ -123,7 +133,7 @@ impl Entry {
         let state = self.state();
         SessionInfo {
             id: self.id,
-            role: self.role.clone(),
+            role: self.visitor().name().to_owned(),
             protocol: self.protocol.name(),
             peer: self.peer,
             state: match state.doing {
@@ -171,14 +181,13 @@ impl Registry {
         let entry = Arc::new(Entry {
             id,
             key: random(),
-            role: new.visitor.name().to_owned(),
-            is_read_only: new.visitor.is_read_only,
             protocol: new.protocol,
             peer: new.peer,
             interrupter,
             began: now,
             ended: AtomicBool::new(false),
             close: new.close,
+            visitor: Mutex::new(Arc::new(new.visitor)),
             state: Mutex::new(State { doing: Doing::Idle, since: now, text: String::new(), code: None }),
         });
         entries.insert(id, entry.clone());

@@ -10,11 +10,7 @@ use ambo::{Datum, Read as _, Snapshot, Table};
 use ambo_sql::Access;
 
 use super::binary::{Limits, Reader, Value, ty, write, write_head};
-use crate::{
-    roles::Visitor,
-    server::Shared,
-    session::{Session, audit::Who},
-};
+use crate::{roles::Visitor, server::Shared, session::Session};
 
 /// A key of a table and what becomes of it; no value: it is deleted.
 type Change = (Table, Vec<u8>, Option<Vec<u8>>);
@@ -156,13 +152,13 @@ impl Service {
         let of_token = || self.shared.with_token(&secret).filter(|visitor| visitor.name() == name);
         let found = self.shared.with_password(&name, &secret).or_else(of_token);
         if let Some(audit) = &self.shared.audit {
-            let entry = &self.session.entry;
-            let who =
-                Who { session: Some(entry.id), role: &name, protocol: entry.protocol, peer: entry.peer };
-            audit.login(&who, found.is_some());
+            audit.login(&self.session.entry.who(&name), found.is_some());
         }
         let found = found.ok_or_else(|| refused("no role has this password or token"))?;
-        self.session.connection.set_role(found.role.clone());
+        if self.session.connection.in_transaction() {
+            return Err(refused("nobody becomes another within a transaction"));
+        }
+        self.session.become_of(&found);
         self.role = Some(found);
         Ok(None)
     }
@@ -352,9 +348,6 @@ impl Service {
             Some(_) => return Err(missing("params")),
         };
         let mut statement = self.session.prepare(&sql)?;
-        if self.role.as_ref().is_some_and(|role| role.is_read_only) && statement.writes() {
-            return Err(refused("this role may only read"));
-        }
         let rows = self.session.run(&mut statement, params)?;
         let column = |field: &arrow_schema::FieldRef| {
             let ty = crate::http::types::name(field);

@@ -16,6 +16,9 @@ const SCRIPT: &str = "
     insert into open values (1, 10);
     create table secret (id int primary key);
     create schema keys;
+    create sequence numbers;
+    create sequence others;
+    create table serials (n bigserial, word text);
 ";
 
 /// A server with roles in its file, and tables of keys and values.
@@ -26,7 +29,10 @@ fn served() -> (Served, String) {
     roles.add(Role::new("token").token(token).level(Level::Granted));
     let served = Served::with(SCRIPT, |options: Options| {
         let any = || "127.0.0.1:0".parse().unwrap();
-        options.http(any()).thrift(any()).roles(roles)
+        let options = options.http(any()).thrift(any()).roles(roles);
+        #[cfg(feature = "flight")]
+        let options = options.flight(any());
+        options
     });
     for name in ["keys.open", "keys.secret"] {
         served.database.key_value(name).unwrap().put(b"k", b"v").unwrap();
@@ -197,4 +203,162 @@ fn the_first_role_closes_the_door() {
     assert!(queries.iter().all(|session| !session.text.contains("'r'")), "{queries:?}");
     let grants = "select grantee || ' ' || privilege_type from information_schema.role_table_grants where table_name = 't' and grantee = 'bob'";
     assert_eq!(psql(&served, "bob", "b", "", grants).1, "bob INSERT\n");
+}
+
+/// What a program in Python says of the rights that it has by Flight SQL.
+#[cfg(feature = "flight")]
+fn by_flight(served: &Served, how: &str) {
+    let mut command = std::process::Command::new(crate::clients::python());
+    command.arg("-B").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/rights_by_flight.py"));
+    command.arg(address(served, Protocol::Flight).to_string()).args([how, "ada", "a secret"]);
+    let done = crate::support::run(command);
+    let said = [done.stdout, done.stderr].concat();
+    assert!(done.status.success(), "{how}: {}", String::from_utf8_lossy(&said));
+}
+
+// Keeps away: a door by which a role does what it may not by another.
+#[cfg(feature = "flight")]
+#[test]
+fn rights_hold_by_flight() {
+    let (served, _) = served();
+    let root = |sql: &str| assert!(psql(&served, "root", "r", "", sql).0, "{sql}");
+    root("create role ada login password 'a secret'");
+    by_flight(&served, "denied");
+    root("grant select, insert on open to ada; grant usage on sequence numbers to ada");
+    by_flight(&served, "granted");
+    root("revoke all on open from ada; revoke all on sequence numbers from ada");
+    by_flight(&served, "denied");
+}
+
+// Keeps away: numbers that are taken, and set, by whoever reads.
+#[test]
+fn numbers_of_sequences_take_a_right_at_every_door() {
+    let (served, token) = served();
+    let root = |sql: &str| assert!(psql(&served, "root", "r", "", sql).0, "{sql}");
+    root("create role ada login password 'a secret'");
+    let ada = |sql: &str| psql(&served, "ada", "a secret", "", sql);
+    let denied = |sql: &str| {
+        let (done, said) = ada(sql);
+        assert!(!done && said.contains("permission denied"), "{sql}: {said}");
+    };
+    let basic = "Basic YWRhOmEgc2VjcmV0";
+    let bearer = format!("Bearer {token}");
+    let mut stream = TcpStream::connect(address(&served, Protocol::Thrift)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    thrift(&mut stream, "authenticate", &["ada", "a secret"]);
+    let mut by_thrift = |sql: &str, what: &str| {
+        let answer = thrift(&mut stream, "sql", &[sql]);
+        assert!(
+            String::from_utf8_lossy(&answer).contains(what),
+            "{sql}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+    };
+    for sql in [
+        "select nextval('numbers')",
+        "select nextval('main.numbers')",
+        "select setval('numbers', 7)",
+        "select last_value from numbers",
+        "alter sequence numbers restart",
+        "drop sequence numbers",
+        "grant usage on sequence numbers to ada",
+        "comment on sequence numbers is 'mine'",
+        "select nextval('serials_n_seq')",
+        "insert into serials (word) values ('x')",
+    ] {
+        denied(sql);
+        for who in [basic, &bearer] {
+            assert_eq!(http(&served, "POST", "/sql", who, sql).0, 403, "{sql}");
+        }
+        by_thrift(sql, "permission denied");
+    }
+    root("grant usage on sequence numbers to ada, token");
+    assert_eq!(ada("select nextval('numbers'), currval('numbers')"), (true, "1|1\n".to_owned()));
+    assert_eq!(http(&served, "POST", "/sql", &bearer, "select nextval('numbers')").0, 200);
+    by_thrift("select nextval('numbers')", "nextval");
+    denied("select setval('numbers', 7)");
+    denied("select last_value from numbers");
+    let asked =
+        "select has_sequence_privilege('numbers', 'usage'), has_sequence_privilege('numbers', 'update')";
+    assert_eq!(ada(asked).1, "t|f\n");
+    root("grant select, update on all sequences in schema public to ada");
+    assert_eq!(ada("select setval('numbers', 7); select last_value, is_called from numbers").1, "7\n7|t\n");
+    assert!(psql(&served, "root", "r", "", "\\dp numbers").1.contains("ada=rwU/root"));
+    // Rights go with it to another name, and with it for good.
+    root("alter sequence numbers rename to counts");
+    assert_eq!(ada("select nextval('counts')").1, "8\n");
+    root("drop sequence counts; create sequence counts");
+    denied("select nextval('counts')");
+    // The numbers of a table are for whoever may insert there.
+    root("grant insert on serials to ada");
+    assert!(ada("insert into serials (word) values ('x')").0);
+    // One's own.
+    root("grant create on schema public to ada");
+    let own = "create sequence mine; select nextval('mine'), setval('mine', 5); alter sequence mine restart; drop sequence mine";
+    let (done, said) = ada(own);
+    assert!(done, "{said}");
+}
+
+// Keeps away: a session that goes on as what its role was when it began.
+#[test]
+fn what_a_role_may_do_changes_at_once() {
+    let (served, _) = served();
+    let root = |sql: &str| assert!(psql(&served, "root", "r", "", sql).0, "{sql}");
+    root("create role ada login superuser password 'a secret'");
+    let mut stream = TcpStream::connect(address(&served, Protocol::Thrift)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    thrift(&mut stream, "authenticate", &["ada", "a secret"]);
+    let session = served.running().sessions().into_iter().find(|session| session.protocol == "thrift");
+    assert_eq!(session.map(|session| session.role).as_deref(), Some("ada"));
+    let mut says = |method: &str, texts: &[&str], what: &str| {
+        let answer = thrift(&mut stream, method, texts);
+        assert!(String::from_utf8_lossy(&answer).contains(what), "{}", String::from_utf8_lossy(&answer));
+    };
+    let mut client = crate::support::start({
+        let mut command = std::process::Command::new("psql");
+        let port = served.address.port();
+        command.args([
+            "-X",
+            "-At",
+            "-d",
+            &format!("host=127.0.0.1 port={port} user=ada password='a secret' dbname=ambo"),
+        ]);
+        command.stdin(std::process::Stdio::piped());
+        command
+    });
+    let mut stdin = client.stdin.take().unwrap();
+    let mut send = |sql: &str| stdin.write_all(format!("{sql};\n").as_bytes()).unwrap();
+    let reads = |count: usize| {
+        crate::support::until("it has run", || {
+            let sessions = served.running().sessions();
+            sessions
+                .iter()
+                .any(|of| of.role == "ada" && of.text == format!("select {count}") && of.state == "idle")
+        });
+    };
+    send("select n from open");
+    send("select 1");
+    reads(1);
+    says("get", &["keys.secret", "k"], "v");
+    says("sql", &["select n from open"], "n");
+    root("alter role ada nosuperuser");
+    says("get", &["keys.secret", "k"], "permission denied");
+    says("sql", &["select n from open"], "permission denied");
+    send("select n from open");
+    send("select 2");
+    reads(2);
+    root("grant select on open to ada");
+    says("sql", &["select n from open"], "n");
+    root("drop role ada");
+    says("sql", &["select 1"], "there is no role");
+    says("get", &["keys.open", "k"], "permission denied");
+    send("select 3");
+    drop(stdin);
+    let done = crate::support::wait(client);
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert_eq!(out, "10\n1\n2\n", "{err}");
+    assert!(
+        err.contains("permission denied for table open") && err.contains("there is no role \"ada\""),
+        "{err}"
+    );
 }

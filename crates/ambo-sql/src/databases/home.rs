@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Connection, Error, Result,
     names::{about_object, object},
-    parse::{Grant, Granted, GrantedTo, Renamed, Statement},
+    parse::{Grant, Granted, GrantedTo, Owned, Renamed, SetOwner, Statement},
     planner::find_table,
     statement::all_indexes,
 };
@@ -60,6 +60,7 @@ impl Connection {
             Statement::Maintain(_) => finding.of_path()?,
             Statement::CreateSequence(create) => {
                 finding.named(&mut create.name, Wanted::new(create.temporary))?;
+                finding.column(&mut create.parts.owned_by)?;
             }
             Statement::CreateFunction(create) => {
                 finding.named(&mut create.name, Wanted::new(create.temporary))?;
@@ -77,10 +78,18 @@ impl Connection {
             }
             Statement::AlterSequence(alter) => {
                 finding.named(&mut alter.name, Wanted::Object(ObjectKind::Sequence))?;
+                finding.column(&mut alter.parts.owned_by)?;
             }
             Statement::RenameConstraint { table, .. } => finding.relation(table)?,
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) | Statement::Role(_) => {}
             Statement::Grant(grant) => finding.grant(grant)?,
+            Statement::SetOwner(set) => finding.owned(set)?,
+            Statement::AddIdentity(add) => {
+                finding.relation(&mut add.table)?;
+                if let Some(name) = &mut add.sequence {
+                    finding.named(name, Wanted::New)?;
+                }
+            }
         }
         Ok(finding.home.unwrap_or(0))
     }
@@ -298,10 +307,40 @@ impl Finding<'_> {
     fn grant(&mut self, grant: &mut Grant) -> Result<()> {
         match &mut grant.what {
             Granted::Rights { to: GrantedTo::Tables(names), .. } => self.all(names, Wanted::Relation),
-            Granted::Rights { to: GrantedTo::AllTables(names) | GrantedTo::Schemas(names), .. } => {
-                names.iter_mut().try_for_each(|name| self.schema(name))
+            Granted::Rights { to: GrantedTo::Sequences(names), .. } => {
+                self.all(names, Wanted::Object(ObjectKind::Sequence))
             }
+            Granted::Rights {
+                to: GrantedTo::AllTables(names) | GrantedTo::AllSequences(names) | GrantedTo::Schemas(names),
+                ..
+            } => names.iter_mut().try_for_each(|name| self.schema(name)),
             Granted::Rights { .. } | Granted::Roles(_) => Ok(()),
+        }
+    }
+
+    /// A column with its table before it.
+    fn column(&mut self, name: &mut Option<ObjectName>) -> Result<()> {
+        let Some(name) = name.as_mut().filter(|name| name.0.len() > 2) else { return Ok(()) };
+        let column = name.0.pop();
+        let found = self.relation(name);
+        name.0.extend(column);
+        found
+    }
+
+    /// What gets an owner: a sequence stands where a table does.
+    fn owned(&mut self, set: &mut SetOwner) -> Result<()> {
+        match set.what {
+            Owned::Schema => self.schema(&mut set.name),
+            Owned::Relation => {
+                let named = self.connection.first_there(&set.name, |definitions, named| {
+                    let is_sequence = definitions.object(ObjectKind::Sequence, &named.local()).is_ok();
+                    is_sequence || has_relation(definitions, named)
+                })?;
+                self.at(named.place)?;
+                localize(&mut set.name, &named.schema);
+                Ok(())
+            }
+            Owned::Other => Ok(()),
         }
     }
 

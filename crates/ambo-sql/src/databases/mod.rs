@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 
 pub(crate) use attach::{Attached, attach, detach, use_database};
 pub(crate) use home::table_anywhere;
-pub(crate) use names::{Named, Names, SearchPath, has_schema, local};
+pub(crate) use names::{Named, Names, SearchPath, has_schema, local, meant_schema};
 pub(crate) use place::{Kind, MAIN, Place, Scope, Seen, no_transaction};
 
 use crate::{Connection, Error, Result, connection::Work, names::about_object};

@@ -54,6 +54,14 @@ impl SearchPath {
 /// What PostgreSQL calls the schema that is always there.
 const PUBLIC: &str = "public";
 
+/// The schema that is called so: `public` is the one that is always there, unless there is another of that name.
+pub(crate) fn meant_schema<'s>(definitions: &Definitions<'_>, schema: &'s str) -> &'s str {
+    match schema {
+        PUBLIC if !has_schema(definitions, PUBLIC) => DEFAULT_SCHEMA,
+        schema => schema,
+    }
+}
+
 /// Something by its whole name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Named {

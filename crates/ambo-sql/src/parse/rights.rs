@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! GRANT {ALL [PRIVILEGES] | right, …} ON {[TABLE] name, … | ALL TABLES IN SCHEMA name, … | SCHEMA name, …} TO role, …
+//! GRANT {ALL [PRIVILEGES] | right, …} ON {SEQUENCE name, … | ALL SEQUENCES IN SCHEMA name, …} TO role, …
 //! GRANT role, … TO role, …
 //! REVOKE … FROM role, …
 //! CREATE {ROLE | USER} [IF NOT EXISTS] name [WITH] [option …]
@@ -43,6 +44,8 @@ pub(crate) enum GrantedTo {
     Tables(Vec<ObjectName>),
     AllTables(Vec<ObjectName>),
     Schemas(Vec<ObjectName>),
+    Sequences(Vec<ObjectName>),
+    AllSequences(Vec<ObjectName>),
     /// What everybody may use, in PostgreSQL's word for it.
     Everybodys(&'static str),
 }
@@ -170,13 +173,19 @@ fn granted_to(parser: &mut Parser<'_>) -> Result<GrantedTo, ParserError> {
     if words(parser, &["SCHEMA"]) {
         return names(parser).map(GrantedTo::Schemas);
     }
-    for what in ["SEQUENCES", "FUNCTIONS", "ROUTINES"] {
+    if words(parser, &["ALL", "SEQUENCES", "IN", "SCHEMA"]) {
+        return names(parser).map(GrantedTo::AllSequences);
+    }
+    if words(parser, &["SEQUENCE"]) {
+        return names(parser).map(GrantedTo::Sequences);
+    }
+    for what in ["FUNCTIONS", "ROUTINES"] {
         if words(parser, &["ALL", what, "IN", "SCHEMA"]) {
             names(parser)?;
             return Ok(GrantedTo::Everybodys(what));
         }
     }
-    for what in ["SEQUENCE", "DATABASE", "TYPE", "LANGUAGE"] {
+    for what in ["DATABASE", "TYPE", "LANGUAGE"] {
         if words(parser, &[what]) {
             names(parser)?;
             return Ok(GrantedTo::Everybodys(what));

@@ -37,6 +37,76 @@ pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     })
 }
 
+/// `FROM ONLY t` is `FROM t`: no table has others below it. ONLY before what is no name is a name itself.
+pub(super) fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is(token, Keyword::ONLY)) {
+        return tokens;
+    }
+    let is_left_out = |at: usize| {
+        let is_name = |at: usize| match &tokens[at].token {
+            Token::Word(word) => word.quote_style.is_some() || !ENDS_FROM.contains(&word.keyword),
+            _ => false,
+        };
+        is(&tokens[at], Keyword::ONLY)
+            && before(&tokens, at).is_some_and(|before| is(&tokens[before], Keyword::FROM))
+            && next(&tokens, at + 1).is_some_and(is_name)
+    };
+    let mut left_out: Vec<_> = (0..tokens.len()).filter(|at| is_left_out(*at)).collect();
+    while let Some(at) = left_out.pop() {
+        tokens.remove(at);
+    }
+    tokens
+}
+
+/// `a OPERATOR(pg_catalog.=) ANY (b)` is `a = ANY (b)`: the parser takes no operator by its name there.
+pub(super) fn without_operator_names(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_word = |token: &TokenWithSpan, wanted: &str| matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case(wanted));
+    if !tokens.iter().any(|token| is_word(token, "operator")) {
+        return tokens;
+    }
+    let seen = seen(&tokens);
+    let mut named = Vec::new();
+    for part in seen.windows(7) {
+        let [of, open, schema, dot, _, close, then] = part else { continue };
+        let is_before =
+            [Keyword::ANY, Keyword::ALL, Keyword::SOME].iter().any(|word| is(&tokens[*then], *word));
+        if is_before
+            && is_word(&tokens[*of], "operator")
+            && is_word(&tokens[*schema], "pg_catalog")
+            && tokens[*open].token == Token::LParen
+            && tokens[*dot].token == Token::Period
+            && tokens[*close].token == Token::RParen
+        {
+            named.push((*of, part[4], *close));
+        }
+    }
+    for (of, operator, close) in named.into_iter().rev() {
+        let operator = tokens[operator].clone();
+        tokens.splice(of..=close, [operator]);
+    }
+    tokens
+}
+
+/// What may follow a table, and is no name of one.
+const ENDS_FROM: [Keyword; 16] = [
+    Keyword::AS,
+    Keyword::WHERE,
+    Keyword::GROUP,
+    Keyword::ORDER,
+    Keyword::HAVING,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::FETCH,
+    Keyword::JOIN,
+    Keyword::INNER,
+    Keyword::LEFT,
+    Keyword::RIGHT,
+    Keyword::FULL,
+    Keyword::CROSS,
+    Keyword::NATURAL,
+    Keyword::UNION,
+];
+
 /// What the column is called that DO NOTHING sets.
 pub(crate) const NOTHING: &str = "\u{1}nothing";
 

@@ -26,6 +26,7 @@ use super::{
     rights,
     rows::index_text,
     shape::{Cell, field},
+    texts,
 };
 
 /// What is given for a parameter.
@@ -127,10 +128,11 @@ const KNOWN: &[Known] = &[
     Known("has_database_privilege", 2, 3, "bool", rights::of_database),
     Known("has_column_privilege", 3, 4, "bool", rights::of_column),
     Known("has_any_column_privilege", 2, 3, "bool", rights::of_table),
-    Known("has_sequence_privilege", 2, 3, "bool", rights::of_everybody),
+    Known("has_sequence_privilege", 2, 3, "bool", rights::of_sequence),
     Known("has_function_privilege", 2, 3, "bool", rights::of_everybody),
     Known("has_type_privilege", 2, 3, "bool", rights::of_everybody),
     Known("pg_has_role", 2, 3, "bool", rights::has_role),
+    Known("acldefault", 2, 2, "_aclitem", rights::usual),
     Known("quote_ident", 1, 1, "text", |_, args| Ok(Cell::maybe(args[0].text().map(quoted)))),
     Known("current_schemas", 1, 1, "_name", |of, args| {
         Ok(Cell::Texts(of.schemas(matches!(args[0], Arg::Bool(true)))))
@@ -358,7 +360,7 @@ fn view(of: &Catalog, args: &[Arg]) -> Result<Cell> {
         other => other.int(),
     };
     let query = oid.and_then(|oid| of.all.relation(oid)).and_then(|view| view.view.as_ref());
-    Ok(Cell::maybe(query.map(|query| format!(" {query};"))))
+    Ok(Cell::maybe(query.map(|query| format!(" {};", texts::of_query(query, &of.all.path)))))
 }
 
 fn find_routine<'c>(of: &'c Catalog, args: &[Arg]) -> Option<&'c super::gather::Routine> {

@@ -10,7 +10,7 @@ use std::{
 
 use ambo::{Index, IndexKind, ObjectKind, Table, TableDefinition};
 
-use super::{enums, rights::Roles, types};
+use super::{enums, rights::Roles, texts, types};
 use crate::{
     Result,
     catalog::{default_text, indexes},
@@ -20,7 +20,7 @@ use crate::{
     names::split,
     parse::{parse_expression, parse_query},
     planner::{Planner, tables_of},
-    rights::{Acl, rights_to},
+    rights::{Acl, rights_to, rights_to_sequence},
     sequences,
     statement::length_limit,
     value,
@@ -99,10 +99,45 @@ pub(super) struct Relation {
     pub acl: Acl,
 }
 
-impl Relation {
-    /// Its name where only what is in `public` goes without its schema.
-    pub fn shown(&self) -> String {
-        shown(&self.schema, &self.name)
+/// Where a session seeks names that do not say it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Path {
+    schemas: Vec<String>,
+    /// The sequences that there are, by their schemas and names.
+    sequences: HashSet<(String, String)>,
+}
+
+impl Path {
+    pub fn new(schemas: Vec<String>) -> Self {
+        Self { schemas, sequences: HashSet::new() }
+    }
+
+    /// The schema and the name of the sequence that a text names: as it stands, or as statements write names.
+    pub fn sequence(&self, text: &str) -> Option<(String, String)> {
+        let public = |schema: &str| if schema == ambo::DEFAULT_SCHEMA { "public" } else { schema }.to_owned();
+        let (schema, name) = split(text);
+        let plain = (public(schema), name.to_owned());
+        if self.sequences.contains(&plain) {
+            return Some(plain);
+        }
+        match &super::parts(text)?[..] {
+            [name] => Some(("public".to_owned(), name.clone())),
+            [schema, name] => Some((public(schema), name.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether what is in a schema is found by its name alone.
+    pub fn leads_to(&self, schema: &str) -> bool {
+        matches!(schema, "pg_catalog" | "pg_temp_1") || self.schemas.iter().any(|of| of == schema)
+    }
+
+    /// A name with its schema, unless it is found without.
+    pub fn shown(&self, schema: &str, name: &str) -> String {
+        match self.leads_to(schema) {
+            true => quoted(name),
+            false => whole(schema, name),
+        }
     }
 }
 
@@ -124,12 +159,19 @@ pub(super) fn quoted(name: &str) -> String {
     }
 }
 
-/// A name with its schema, unless that is `public`.
-pub(super) fn shown(schema: &str, name: &str) -> String {
-    match schema {
-        "public" | "pg_catalog" | "pg_temp_1" => quoted(name),
-        schema => format!("{}.{}", quoted(schema), quoted(name)),
-    }
+/// A name with its schema.
+pub(super) fn whole(schema: &str, name: &str) -> String {
+    format!("{}.{}", quoted(schema), quoted(name))
+}
+
+/// A default, and what gives its numbers.
+pub(super) struct ColumnDefault {
+    pub oid: i64,
+    pub table: i64,
+    pub column: i64,
+    pub text: String,
+    /// The sequence that it takes numbers of.
+    pub sequence: Option<i64>,
 }
 
 /// A condition on the rows of a table, or what keeps them apart or refers to others.
@@ -160,6 +202,7 @@ pub(super) struct UserType {
     pub schema: String,
     pub name: String,
     pub labels: Vec<(i64, String)>,
+    pub comment: Option<String>,
 }
 
 /// A function that users have created.
@@ -178,7 +221,9 @@ pub(super) struct Gathered {
     pub constraints: Vec<Constraint>,
     pub types: Vec<UserType>,
     pub routines: Vec<Routine>,
+    pub defaults: Vec<ColumnDefault>,
     pub roles: Roles,
+    pub path: Path,
     taken: HashSet<i64>,
 }
 
@@ -210,12 +255,24 @@ pub(super) fn fixed(kind: &str, name: &str, taken: &mut HashSet<i64>) -> i64 {
 
 impl Gathered {
     /// What a planner sees. Views have no columns unless `with_views`: a view may be about this catalog itself.
-    pub fn of(planner: &Planner<'_>, with_views: bool, user: &str) -> Result<Self> {
+    pub fn of(planner: &Planner<'_>, with_views: bool, user: &str, path: Path) -> Result<Self> {
         let namespaces =
             [(CATALOG_SCHEMA, "pg_catalog"), (99, "pg_toast"), (INFORMATION_SCHEMA, "information_schema")]
                 .map(|(oid, name)| (oid, name.to_owned()))
                 .to_vec();
-        let mut all = Self { namespaces, ..Self::default() };
+        let mut all = Self { namespaces, path, ..Self::default() };
+        for place in planner.catalogs() {
+            let seen = planner.place(place);
+            for object in seen.definitions().objects(ObjectKind::Sequence) {
+                let (schema, name) = split(&object.name);
+                let schema = match seen.kind {
+                    Kind::Temporary => "pg_temp_1",
+                    _ if schema == ambo::DEFAULT_SCHEMA => "public",
+                    _ => schema,
+                };
+                all.path.sequences.insert((schema.to_owned(), name.to_owned()));
+            }
+        }
         for place in planner.catalogs() {
             let seen = planner.place(place);
             // What is attached is another database.
@@ -230,6 +287,7 @@ impl Gathered {
             all.add_routines(seen);
         }
         all.add_references(planner)?;
+        all.add_defaults();
         all.add_roles(planner, user);
         all.relations.sort_by(|one, other| (one.namespace, &one.name).cmp(&(other.namespace, &other.name)));
         Ok(all)
@@ -260,7 +318,9 @@ impl Gathered {
             let (namespace, schema) = self.schema(seen, schema);
             let (oid, array) = enums::numbers(&mut self.taken, &schema, name);
             let name = name.to_owned();
-            self.types.push(UserType { oid, array, namespace, schema, name, labels: Vec::new() });
+            let found = seen.definitions().object(ObjectKind::Type, &object);
+            let comment = found.ok().and_then(|object| object.comment.clone());
+            self.types.push(UserType { oid, array, namespace, schema, name, labels: Vec::new(), comment });
             all_labels.push(labels);
         }
         // Behind the types: their numbers depend on nothing but their names.
@@ -323,16 +383,17 @@ impl Gathered {
             let named = hidden::seen(of).filter(|place| names(&expression, &of.columns[*place].name));
             let columns = named.filter_map(|place| places.get(&place).copied()).collect();
             let number = self.number("constraint", &format!("{whole} {}", check.name));
+            let said = texts::of_expression(&check.expression, &self.path);
             self.constraints.push(Constraint {
-                expression: Some(check.expression.clone()),
-                text: format!("CHECK ({})", check.expression),
+                text: format!("CHECK ({said})"),
+                expression: Some(said),
                 ..constraint(number, &check.name, namespace, "c", oid, columns)
             });
         }
         let own_indexes = self.add_indexes(table, (oid, namespace, &schema, name), is_temporary, &places)?;
         if let Some(place) = hidden::seen(of).find(|place| of.numbers_itself(*place)) {
             let column = places.get(&place).copied().unwrap_or(1);
-            let sequence = format!("{name}_{}_seq", of.columns[place].name);
+            let sequence = super::sequence::identity_name(name, &of.columns[place].name);
             let number = self.number("relation", &format!("{schema}.{sequence}"));
             let numbers = Numbers {
                 start: 1,
@@ -376,6 +437,10 @@ impl Gathered {
             .collect();
         let attribute = |place: usize| {
             let column = &of.columns[place];
+            let default = match column.generated() {
+                Some(text) => Some(text.to_owned()),
+                None => default_text(column)?,
+            };
             let length = lengths.get(&column.name).copied();
             let (ty, modifier) = types::of_column(column, length, &|name| self.named(name));
             Ok(Attribute {
@@ -383,10 +448,7 @@ impl Gathered {
                 ty,
                 modifier,
                 not_null: !column.nullable,
-                default: match column.generated() {
-                    Some(text) => Some(text.to_owned()),
-                    None => default_text(column)?,
-                },
+                default: default.map(|text| texts::of_expression(&text, &self.path)),
                 is_identity: of.numbers_itself(place),
                 is_generated: column.generated().is_some(),
                 comment: column.comment.clone(),
@@ -428,10 +490,12 @@ impl Gathered {
         for index in indexes(table) {
             let (mut texts, condition) = hidden::index_text(of, &index)?;
             for (place, text) in index.columns().iter().zip(&mut texts) {
-                if !is_hidden(&of.columns[*place]) {
-                    *text = quoted(&of.columns[*place].name);
-                }
+                *text = match is_hidden(&of.columns[*place]) {
+                    true => texts::of_index(text, &self.path),
+                    false => quoted(&of.columns[*place].name),
+                };
             }
+            let condition = condition.map(|condition| texts::of_expression(&condition, &self.path));
             let index_of = IndexOf {
                 table: oid,
                 is_unique: index.is_unique(),
@@ -526,6 +590,8 @@ impl Gathered {
             };
             self.relations.push(Relation {
                 numbers: Some(numbers),
+                comment: object.comment.clone(),
+                acl: rights_to_sequence(&seen.definitions(), &object.name),
                 is_temporary: seen.kind == Kind::Temporary,
                 ..relation(oid, namespace, &schema, name, "S")
             });
@@ -628,7 +694,7 @@ impl Gathered {
         let mut text = format!(
             "FOREIGN KEY ({}) REFERENCES {}({})",
             list(&key.columns),
-            parent.shown(),
+            self.path.shown(&parent.schema, &parent.name),
             list(&key.referred)
         );
         let (on_update, update) = action(key.on_update);
@@ -642,7 +708,7 @@ impl Gathered {
         });
         let (namespace, table, parent) = (child.namespace, child.oid, parent.oid);
         let index = index.map_or(0, |index| index.oid);
-        let whole = format!("{} {}", child.shown(), key.name);
+        let whole = format!("{} {}", whole(&child.schema, &child.name), key.name);
         let number = self.number("constraint", &whole);
         self.constraints.push(Constraint {
             index,
@@ -655,6 +721,31 @@ impl Gathered {
             text,
             ..constraint(number, &key.name, namespace, "f", table, columns)
         });
+    }
+
+    /// Defaults, when all sequences are there.
+    fn add_defaults(&mut self) {
+        let mut all = Vec::new();
+        for table in self.relations.iter().filter(|relation| relation.kind == "r") {
+            for (nth, column) in table.columns.iter().enumerate() {
+                let Some(text) = column.default.clone().filter(|_| !column.is_identity) else { continue };
+                let name = format!("{} {}", whole(&table.schema, &table.name), column.name);
+                let sequence = if column.is_generated { None } else { self.sequence_in(&text) };
+                let of = ColumnDefault { oid: 0, table: table.oid, column: nth as i64 + 1, text, sequence };
+                all.push((name, of));
+            }
+        }
+        for (name, of) in all {
+            let oid = self.number("default", &name);
+            self.defaults.push(ColumnDefault { oid, ..of });
+        }
+    }
+
+    /// The sequence whose next number a default is.
+    fn sequence_in(&self, text: &str) -> Option<i64> {
+        let (schema, name) = self.path.sequence(&texts::sequence_of(&parse_expression(text).ok()?)?)?;
+        let is_it = |of: &&Relation| of.kind == "S" && of.name == name && of.schema == schema;
+        self.relations.iter().find(is_it).map(|of| of.oid)
     }
 
     pub fn relation(&self, oid: i64) -> Option<&Relation> {

@@ -7,6 +7,8 @@
 //! | `gather` | what there is in the database, with numbers |
 //! | `rows`, `information` | the rows of the tables |
 //! | `types` | which of PostgreSQL's types a column has |
+//! | `texts` | what definitions say, as PostgreSQL can read it |
+//! | `sequence` | a sequence as a table of one row |
 //! | `functions`, `expand`, `filled` | functions |
 //! | `syntax` | what clients write of which the planner knows nothing, written so that it does |
 //! | `rights` | roles and rights |
@@ -25,9 +27,11 @@ mod information;
 mod names;
 mod rights;
 mod rows;
+mod sequence;
 mod shape;
 mod syntax;
 mod tableoid;
+mod texts;
 mod types;
 
 use std::{
@@ -37,13 +41,14 @@ use std::{
 
 use datafusion::{catalog::TableProvider, datasource::MemTable, logical_expr::ScalarUDF};
 
-use gather::Gathered;
+use gather::{Gathered, Path};
 use shape::{CATALOG, INFORMATION, Shape};
 
 pub use names::PostgresColumn;
 pub(crate) use names::{of_statement as columns_of, parameters_of};
+pub(crate) use sequence::table as sequence;
 pub use shape::PG_TYPE;
-pub(crate) use syntax::as_meant;
+pub(crate) use syntax::{as_meant, list};
 
 use crate::{Error, Result, planner::Planner};
 
@@ -68,6 +73,8 @@ pub struct PostgresSession {
     pub settings: Vec<(String, String)>,
     /// What its statements want to be set.
     pub wishes: Wishes,
+    /// Whether its search path has no schema: names are told with theirs.
+    pub is_pathless: bool,
 }
 
 /// What statements want to be set, by `set_config`: whoever runs them sets it when they have run. Clones are the same.
@@ -108,7 +115,11 @@ impl Session {
             if schema == ambo::DEFAULT_SCHEMA { "public".to_owned() } else { schema.clone() }
         };
         let of_engine = |(name, value, _): (&str, String, &str)| (name.to_owned(), value);
-        let path: Vec<_> = planner.path().iter().map(is_public).collect();
+        let is_pathless = planner.postgres().is_some_and(|client| client.is_pathless);
+        let path: Vec<_> = match is_pathless {
+            true => Vec::new(),
+            false => planner.path().iter().map(is_public).collect(),
+        };
         let mut settings: Vec<_> = planner.settings()?.into_iter().map(of_engine).collect();
         let client = planner.postgres();
         if let Some(client) = client {
@@ -151,7 +162,7 @@ impl Catalog {
     pub(crate) fn of(planner: &Planner<'_>, with_views: bool) -> Result<Self> {
         let session = Session::of(planner)?;
         Ok(Self {
-            all: Gathered::of(planner, with_views, &session.user)?,
+            all: Gathered::of(planner, with_views, &session.user, Path::new(session.path.clone()))?,
             session,
             database: planner.place(planner.catalogs()[0]).engine.db.clone(),
             sizes: OnceLock::new(),
@@ -254,7 +265,7 @@ impl Catalog {
     }
 
     fn relation_shown(&self, oid: i64) -> Option<String> {
-        let users = self.all.relation(oid).map(gather::Relation::shown);
+        let users = self.all.relation(oid).map(|of| self.all.path.shown(&of.schema, &of.name));
         users
             .or_else(|| CATALOG.iter().find(|shape| shape.oid == oid).map(|shape| shape.name.to_owned()))
             .or_else(|| {
@@ -268,14 +279,16 @@ impl Catalog {
             return Some(own);
         }
         let users = self.all.types.iter().find_map(|ty| match oid {
-            oid if oid == ty.oid => Some(gather::shown(&ty.schema, &ty.name)),
-            oid if oid == ty.array => Some(format!("{}[]", gather::shown(&ty.schema, &ty.name))),
+            oid if oid == ty.oid => Some(self.all.path.shown(&ty.schema, &ty.name)),
+            oid if oid == ty.array => Some(format!("{}[]", self.all.path.shown(&ty.schema, &ty.name))),
             _ => None,
         });
         users.or_else(|| {
             self.all.relations.iter().find_map(|of| match of.types {
-                Some((rows, _)) if rows == oid => Some(of.shown()),
-                Some((_, arrays)) if arrays == oid => Some(format!("{}[]", of.shown())),
+                Some((rows, _)) if rows == oid => Some(self.all.path.shown(&of.schema, &of.name)),
+                Some((_, arrays)) if arrays == oid => {
+                    Some(format!("{}[]", self.all.path.shown(&of.schema, &of.name)))
+                }
                 _ => None,
             })
         })
@@ -287,9 +300,7 @@ impl Catalog {
 
     /// Whether something is found by its name alone; `None` for what is not there.
     fn is_visible(&self, oid: i64) -> Option<bool> {
-        let in_path = |schema: &str| {
-            schema == "pg_temp_1" || schema == SCHEMA || self.session.path.iter().any(|of| of == schema)
-        };
+        let in_path = |schema: &str| self.all.path.leads_to(schema);
         let relation = self.all.relation(oid).map(|of| in_path(&of.schema));
         relation
             .or_else(|| CATALOG.iter().any(|shape| shape.oid == oid).then_some(true))
@@ -312,7 +323,7 @@ impl Catalog {
 }
 
 /// The parts of a name as a text has them: quoted ones as they are, others in small letters.
-fn parts(name: &str) -> Option<Vec<String>> {
+pub(crate) fn parts(name: &str) -> Option<Vec<String>> {
     let (mut all, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut chars = name.trim().chars().peekable();
     while let Some(c) = chars.next() {

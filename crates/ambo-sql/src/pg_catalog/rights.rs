@@ -103,7 +103,9 @@ impl Roles {
         let of_level = match (level, right) {
             (Level::Superuser, _) => true,
             (Level::Reader | Level::Writer, Right::Select) => true,
-            (Level::Writer, right) => matches!(right, Right::Insert | Right::Update | Right::Delete),
+            (Level::Writer, right) => {
+                matches!(right, Right::Insert | Right::Update | Right::Delete | Right::Usage)
+            }
             _ => false,
         };
         of_level || acl.has(name, right)
@@ -251,6 +253,27 @@ fn of_parts(of: &Catalog, args: &[Arg], parts: usize) -> Result<Cell> {
     })
 }
 
+pub(super) fn of_sequence(of: &Catalog, args: &[Arg]) -> Result<Cell> {
+    let Some(asked) = Asked::of(of, args, 3)? else { return Ok(Cell::Null) };
+    let Some(relation) = relation(of, asked.what)? else { return Ok(Cell::Null) };
+    let Some(relation) = relation.filter(|relation| relation.kind == "S") else {
+        return exec_err!("this is not a sequence");
+    };
+    // One that goes with a table is used by whoever inserts there.
+    let table = relation.numbers.as_ref().and_then(|numbers| of.all.relation(numbers.owner?.0));
+    let roles = &of.all.roles;
+    asked.any(|right| {
+        let (right, of_table) = match right {
+            "USAGE" => (Right::Usage, Right::Insert),
+            "SELECT" => (Right::Select, Right::Select),
+            "UPDATE" => (Right::Update, Right::Update),
+            _ => return None,
+        };
+        let by_table = table.is_some_and(|table| roles.may(asked.role, asked.level, &table.acl, of_table));
+        Some(relation.is_temporary || by_table || roles.may(asked.role, asked.level, &relation.acl, right))
+    })
+}
+
 pub(super) fn of_schema(of: &Catalog, args: &[Arg]) -> Result<Cell> {
     let Some(asked) = Asked::of(of, args, 3)? else { return Ok(Cell::Null) };
     let oid = match asked.what {
@@ -284,6 +307,33 @@ pub(super) fn of_database(of: &Catalog, args: &[Arg]) -> Result<Cell> {
         "CREATE" => Some(asked.level == Level::Superuser),
         _ => None,
     })
+}
+
+/// The rights to a thing of a kind that nobody has given or taken: those of its owner, and what everybody has.
+pub(super) fn usual(of: &Catalog, args: &[Arg]) -> Result<Cell> {
+    let (Some(kind), Some(number)) = (args[0].text(), args[1].int()) else { return Ok(Cell::Null) };
+    let owner = match number {
+        super::rows::OWNER_OF_PUBLIC => "pg_database_owner".to_owned(),
+        number => of.all.roles.name(number).map_or_else(|| number.to_string(), item),
+    };
+    let (everybody, own) = match kind {
+        "c" => ("", ""),
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" => ("", "UC"),
+        "p" => ("", "sA"),
+        "t" => ("", "C"),
+        "F" | "S" => ("", "U"),
+        other => return exec_err!("unrecognized object type abbreviation: {other}"),
+    };
+    let item = |role: &str, letters: &str| format!("{role}={letters}/{owner}");
+    let all = [("", everybody), (owner.as_str(), own)];
+    let all = all.into_iter().filter(|(_, letters)| !letters.is_empty());
+    Ok(Cell::Texts(all.map(|(role, letters)| item(role, letters)).collect()))
 }
 
 /// What everybody may use.

@@ -4,6 +4,7 @@ use super::{
     Session,
     gather::{Attribute, CATALOG_SCHEMA, Gathered, INFORMATION_SCHEMA, PUBLIC, Relation, quoted},
     shape::{CATALOG, Cell, INFORMATION, Shape, constant_rows},
+    texts,
     types::{self, OWN},
 };
 use crate::rights::{Level, Right};
@@ -16,6 +17,11 @@ pub(super) const OWNER_OF_PUBLIC: i64 = 6171;
 const DATABASE: i64 = 16383;
 /// The number of `pg_class`, by which descriptions and dependencies know what they are about.
 pub(super) const CLASS: i64 = 1259;
+/// Those of `pg_namespace`, `pg_type`, `pg_attrdef` and `pg_proc`.
+const SCHEMAS: i64 = 2615;
+const TYPES: i64 = 1247;
+const DEFAULTS: i64 = 2604;
+const ROUTINES: i64 = 1255;
 /// The number of `pg_rewrite`.
 const REWRITE: i64 = 2618;
 
@@ -47,6 +53,7 @@ pub(super) fn rows(shape: &Shape, of: &Telling<'_>) -> Rows {
         "pg_depend" => dependencies(shape, of),
         "pg_rewrite" => rules(shape, of),
         "pg_database" => vec![database(shape, of)],
+        "pg_init_privs" => first_rights(shape, of),
         "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" => roles(shape, of),
         "pg_settings" => settings(shape, of),
         "pg_tables" => tables(shape, of),
@@ -132,7 +139,13 @@ fn class(shape: &Shape, of: &Telling<'_>, relation: &Relation) -> Vec<Cell> {
         ("relhastriggers", Cell::Bool(relation.has_references)),
         ("relispopulated", Cell::Bool(true)),
         ("relreplident", text(if relation.kind == "r" { "d" } else { "n" })),
-        ("relacl", of.all.roles.list(&relation.acl, "arwdDxt", &Right::OF_TABLES)),
+        (
+            "relacl",
+            match relation.kind {
+                "S" => of.all.roles.list(&relation.acl, "rwU", &Right::OF_SEQUENCES),
+                _ => of.all.roles.list(&relation.acl, "arwdDxt", &Right::OF_TABLES),
+            },
+        ),
     ])
 }
 
@@ -208,23 +221,16 @@ fn attribute(shape: &Shape, relation: i64, nth: usize, column: &Attribute) -> Ve
     ])
 }
 
-/// Columns of tables, each with its place.
-fn stored_columns<'a>(of: &'a Telling<'_>) -> impl Iterator<Item = (&'a Relation, usize, &'a Attribute)> {
-    let tables = of.all.relations.iter().filter(|relation| relation.kind == "r");
-    tables.flat_map(|table| table.columns.iter().enumerate().map(move |(nth, column)| (table, nth, column)))
-}
-
 fn defaults(shape: &Shape, of: &Telling<'_>) -> Rows {
-    let row = |(table, nth, column): (&Relation, usize, &Attribute)| {
-        let default = column.default.as_ref().filter(|_| !column.is_identity)?;
-        Some(shape.row(&[
-            ("oid", Cell::Int(table.oid * 16 + nth as i64 + (1 << 40))),
-            ("adrelid", Cell::Int(table.oid)),
-            ("adnum", Cell::int(nth as i64 + 1)),
-            ("adbin", text(default)),
-        ]))
+    let row = |default: &super::gather::ColumnDefault| {
+        shape.row(&[
+            ("oid", Cell::Int(default.oid)),
+            ("adrelid", Cell::Int(default.table)),
+            ("adnum", Cell::Int(default.column)),
+            ("adbin", text(&default.text)),
+        ])
     };
-    stored_columns(of).filter_map(row).collect()
+    of.all.defaults.iter().map(row).collect()
 }
 
 fn row_types(shape: &Shape, of: &Telling<'_>) -> Rows {
@@ -429,29 +435,48 @@ fn namespaces(shape: &Shape, of: &Telling<'_>) -> Rows {
     of.all.namespaces.iter().map(row).collect()
 }
 
+/// The rights to schemas that a new database has: pg_dump leaves them out.
+fn first_rights(shape: &Shape, of: &Telling<'_>) -> Rows {
+    let row = |schema: i64| {
+        let by = if schema == PUBLIC { "pg_database_owner" } else { of.all.roles.owner.as_str() };
+        shape.row(&[
+            ("objoid", Cell::Int(schema)),
+            ("classoid", Cell::Int(SCHEMAS)),
+            ("privtype", text("i")),
+            ("initprivs", Cell::Texts(vec![format!("{by}=UC/{by}"), format!("=U/{by}")])),
+        ])
+    };
+    [PUBLIC, CATALOG_SCHEMA, INFORMATION_SCHEMA].map(row).into()
+}
+
 fn descriptions(shape: &Shape, of: &Telling<'_>) -> Rows {
     let mut rows = Rows::new();
-    let mut row = |oid: i64, column: i64, said: &str| {
+    let mut row = |class: i64, oid: i64, column: i64, said: &str| {
         rows.push(shape.row(&[
             ("objoid", Cell::Int(oid)),
-            ("classoid", Cell::Int(CLASS)),
+            ("classoid", Cell::Int(class)),
             ("objsubid", Cell::Int(column)),
             ("description", text(said)),
         ]));
     };
     for relation in &of.all.relations {
         if let Some(comment) = &relation.comment {
-            row(relation.oid, 0, comment);
+            row(CLASS, relation.oid, 0, comment);
         }
         for (nth, column) in relation.columns.iter().enumerate() {
             if let Some(comment) = &column.comment {
-                row(relation.oid, nth as i64 + 1, comment);
+                row(CLASS, relation.oid, nth as i64 + 1, comment);
             }
+        }
+    }
+    for ty in &of.all.types {
+        if let Some(comment) = &ty.comment {
+            row(TYPES, ty.oid, 0, comment);
         }
     }
     let public = shape.row(&[
         ("objoid", Cell::Int(PUBLIC)),
-        ("classoid", Cell::Int(2615)),
+        ("classoid", Cell::Int(SCHEMAS)),
         ("description", text("standard public schema")),
     ]);
     rows.push(public);
@@ -536,6 +561,32 @@ fn rules(shape: &Shape, of: &Telling<'_>) -> Rows {
     views.map(row).collect()
 }
 
+/// What defaults depend on, and that functions are of no use elsewhere: macros are none of PostgreSQL's functions, so pg_dump is told that
+/// they come with something else.
+fn other_dependencies(shape: &Shape, of: &Telling<'_>) -> Rows {
+    let row = |class: i64, oid: i64, on: (i64, i64, i64), kind: &str| {
+        shape.row(&[
+            ("classid", Cell::Int(class)),
+            ("objid", Cell::Int(oid)),
+            ("refclassid", Cell::Int(on.0)),
+            ("refobjid", Cell::Int(on.1)),
+            ("refobjsubid", Cell::Int(on.2)),
+            ("deptype", text(kind)),
+        ])
+    };
+    let mut rows = Rows::new();
+    for default in &of.all.defaults {
+        rows.push(row(DEFAULTS, default.oid, (CLASS, default.table, default.column), "a"));
+        if let Some(sequence) = default.sequence {
+            rows.push(row(DEFAULTS, default.oid, (CLASS, sequence, 0), "n"));
+        }
+    }
+    for routine in &of.all.routines {
+        rows.push(row(ROUTINES, routine.oid, (SCHEMAS, routine.namespace, 0), "i"));
+    }
+    rows
+}
+
 fn dependencies(shape: &Shape, of: &Telling<'_>) -> Rows {
     let row = |class: i64, oid: i64, on: (i64, i64), kind: &str| {
         shape.row(&[
@@ -547,7 +598,7 @@ fn dependencies(shape: &Shape, of: &Telling<'_>) -> Rows {
             ("deptype", text(kind)),
         ])
     };
-    let mut rows = Rows::new();
+    let mut rows = other_dependencies(shape, of);
     for relation in &of.all.relations {
         if let Some(owner) = relation.numbers.as_ref().and_then(|numbers| numbers.owner) {
             let is_identity = of.all.relation(owner.0).is_some_and(|table| {
@@ -594,6 +645,9 @@ fn database(shape: &Shape, of: &Telling<'_>) -> Vec<Cell> {
 fn roles(shape: &Shape, of: &Telling<'_>) -> Rows {
     let roles = &of.all.roles;
     let mut rows = vec![role(shape, OWNER, &roles.owner, true, true)];
+    if !matches!(shape.name, "pg_user" | "pg_shadow") {
+        rows.push(role(shape, OWNER_OF_PUBLIC, "pg_database_owner", false, false));
+    }
     rows.extend(roles.others.iter().map(|told| {
         let is_superuser = told.role.level() == Level::Superuser;
         role(shape, told.oid, told.role.name(), is_superuser, told.can_login)
@@ -666,7 +720,12 @@ fn views(shape: &Shape, of: &Telling<'_>) -> Rows {
             ("schemaname", text(&view.schema)),
             ("viewname", text(&view.name)),
             ("viewowner", text(of.all.roles.owner_of(&view.acl).1)),
-            ("definition", Cell::maybe(view.view.as_deref().map(|text| format!(" {text};")))),
+            (
+                "definition",
+                Cell::maybe(
+                    view.view.as_deref().map(|text| format!(" {};", texts::of_query(text, &of.all.path))),
+                ),
+            ),
         ])
     };
     of_kind(of, "v").map(row).collect()
@@ -680,7 +739,7 @@ pub(super) fn index_text(all: &Gathered, relation: &Relation, is_short: bool) ->
     let (method, columns) = (if index.is_hash { "hash" } else { "btree" }, index.texts.join(", "));
     let name = quoted(&relation.name);
     let of = match is_short {
-        true => table.shown(),
+        true => all.path.shown(&table.schema, &table.name),
         false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
     };
     let condition =

@@ -5,6 +5,7 @@
 //! * `x::oid`, `x::name`, `x::"char"`, and arrays of them;
 //! * `'{a,b}'::text[]` and `x = ANY ('{a,b}')` are lists;
 //! * vectors of columns (`indkey`) begin with 0;
+//! * `nextval('s'::regclass)` has a name, which sequences are known by;
 //! * `(information_schema._pg_expandarray(x)).n`, `ARRAY (SELECT …)`, functions of several rows in FROM.
 
 use std::ops::ControlFlow;
@@ -113,7 +114,7 @@ fn has_schema(name: &ObjectName, schema: &str) -> bool {
     name.0.len() == 2 && name.0[0].as_ident().is_some_and(|first| ident(first) == schema)
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
     Expr::Function(Function {
         name: ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))]),
@@ -175,9 +176,10 @@ fn number_of(expr: &Expr) -> Option<(&'static str, Expr)> {
     }
 }
 
-/// Numbers that a query returns are shown as names.
+/// Numbers that a query returns are shown as names. Where another part of it returns other numbers, both are numbers.
 fn show_numbers(body: &mut SetExpr) {
     match body {
+        SetExpr::SetOperation { left, right, .. } if kinds(left) != kinds(right) => {}
         SetExpr::Select(select) => {
             for item in &mut select.projection {
                 let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
@@ -196,6 +198,24 @@ fn show_numbers(body: &mut SetExpr) {
         }
         SetExpr::Query(query) => show_numbers(&mut query.body),
         _ => {}
+    }
+}
+
+/// Which columns of a query are numbers with names, and of which kind.
+fn kinds(body: &SetExpr) -> Vec<Option<&'static str>> {
+    match body {
+        SetExpr::Select(select) => {
+            let kind = |item: &SelectItem| match item {
+                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                    number_of(expr).map(|(kind, _)| kind)
+                }
+                _ => None,
+            };
+            select.projection.iter().map(kind).collect()
+        }
+        SetExpr::SetOperation { left, .. } => kinds(left),
+        SetExpr::Query(query) => kinds(&query.body),
+        _ => Vec::new(),
     }
 }
 
@@ -240,8 +260,18 @@ fn say(expr: &mut Expr) {
                 say_function_number(right, left);
             }
         }
-        // There are no domains.
-        Expr::Subquery(query) if is_of_bases(query) => {
+        // An empty list of rights beside such a list.
+        Expr::Case { conditions, else_result: Some(other), .. } => {
+            let is_rights = |expr: &Expr| matches!(expr, Expr::Function(of) if plain(&of.name).is_some_and(|name| name == "acldefault"));
+            if conditions.iter().any(|when| is_rights(&when.result))
+                && literal(other).is_some_and(|text| text == "{}")
+            {
+                let kind = Expr::value(Value::SingleQuotedString("c".to_owned()));
+                **other = call("acldefault", vec![kind, Expr::value(Value::Number("0".to_owned(), false))]);
+            }
+        }
+        // There are no domains, and no publications of columns.
+        Expr::Subquery(query) if is_of_bases(query) || is_of_published(query) => {
             *expr = Expr::Cast {
                 kind: CastKind::Cast,
                 expr: Box::new(Expr::value(Value::Null)),
@@ -264,6 +294,11 @@ fn say(expr: &mut Expr) {
             }
         }
         Expr::CompoundFieldAccess { root, access_chain } if is_vector(root) => from_one(access_chain),
+        // A name is a list of letters, whose first is at 0.
+        Expr::CompoundFieldAccess { root, access_chain } if is_first_letter(root, access_chain) => {
+            let number = |number: &str| Expr::value(Value::Number(number.to_owned(), false));
+            *expr = call("substr", vec![root.as_ref().clone(), number("1"), number("1")]);
+        }
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr: inner, data_type, .. } => {
             if let Some(name) = custom(data_type)
                 && NUMBERS.contains(&name.as_str())
@@ -330,6 +365,19 @@ fn say_function_number(number: &mut Expr, column: &Expr) {
     }
 }
 
+/// Whether a query is about the columns of a table that is published, by a list of the row around it.
+fn is_of_published(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else { return false };
+    select.from.iter().any(|from| match &from.relation {
+        TableFactor::Table { args: Some(args), name, .. } => {
+            let is_series = plain(name).is_some_and(|name| name == "generate_series");
+            let names = |arg: &FunctionArg| arg.to_string().contains(".prattrs");
+            is_series && args.args.iter().any(names)
+        }
+        _ => false,
+    })
+}
+
 fn is_of_bases(query: &Query) -> bool {
     let with = query.with.as_ref().filter(|with| with.recursive);
     with.is_some_and(|with| with.cte_tables.iter().any(|table| ident(&table.alias.name) == BASES))
@@ -348,6 +396,18 @@ fn say_function(function: &mut Function) {
                     call("unnest", vec![call(super::expand::NAME, vec![of.clone()])])
             {
                 *function = said;
+            }
+        }
+        // The number of a sequence is its name here.
+        Some("nextval" | "currval" | "setval") => {
+            if let FunctionArguments::List(list) = &mut function.args
+                && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(of))) = list.args.first_mut()
+                && let Expr::Function(cast) = of
+                && plain(&cast.name).is_some_and(|name| name == "pg_regclass")
+                && let FunctionArguments::List(inner) = &cast.args
+                && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(name))] = &inner.args[..]
+            {
+                *of = name.clone();
             }
         }
         Some("pg_partition_ancestors") if !is_argument(function) => {
@@ -405,6 +465,12 @@ fn lower_bound(function: &Function) -> Option<Expr> {
     }
     let length = call("array_length", vec![of.clone()]);
     Some(call("nullif", vec![call("least", vec![number("1"), length]), number("0")]))
+}
+
+fn is_first_letter(root: &Expr, chain: &[AccessExpr]) -> bool {
+    let is_zero = |index: &Expr| index.to_string() == "0";
+    let is_name = last(root).is_some_and(|name| name == "typname");
+    is_name && matches!(chain, [AccessExpr::Subscript(Subscript::Index { index })] if is_zero(index))
 }
 
 /// Whether an expression is a vector, by its name.
@@ -491,7 +557,7 @@ fn literal(expr: &Expr) -> Option<String> {
 }
 
 /// The list that a text of PostgreSQL's form is: `{a,"b c",NULL}`.
-fn list(text: &str, item: Option<&DataType>) -> Option<Expr> {
+pub(crate) fn list(text: &str, item: Option<&DataType>) -> Option<Expr> {
     let inside = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let is_number = |ty: &DataType| {
         matches!(ty, DataType::BigInt(_) | DataType::SmallInt(_) | DataType::Integer(_) | DataType::Int(_))
@@ -544,6 +610,10 @@ fn say_factor(factor: &mut TableFactor) {
         _ => None,
     });
     match function.as_str() {
+        // There are no triggers of events, whose tags these would be.
+        "unnest" if args.args.iter().any(|arg| arg.to_string().ends_with("evttags")) => {
+            *factor = nothing("CAST(NULL AS TEXT)", alias.clone());
+        }
         "unnest" => {
             *factor = TableFactor::UNNEST {
                 alias: alias.clone(),
@@ -560,14 +630,12 @@ fn say_factor(factor: &mut TableFactor) {
             } else {
                 "CAST(NULL AS BIGINT)"
             };
-            if let Ok(query) = parse_query(&format!("SELECT {columns} WHERE false")) {
-                *factor = TableFactor::Derived {
-                    lateral: false,
-                    subquery: Box::new(query),
-                    alias: alias.clone(),
-                    sample: None,
-                };
-            }
+            *factor = nothing(columns, alias.clone());
+        }
+        // Nothing has options.
+        "pg_options_to_table" => {
+            let columns = "CAST(NULL AS TEXT) AS option_name, CAST(NULL AS TEXT) AS option_value";
+            *factor = nothing(columns, alias.clone());
         }
         "pg_get_keywords" => {
             if let TableFactor::Table { name, args, .. } = factor {
@@ -585,4 +653,11 @@ fn say_factor(factor: &mut TableFactor) {
             }
         }
     }
+}
+
+/// No rows of these columns.
+fn nothing(columns: &str, alias: Option<ast::TableAlias>) -> TableFactor {
+    let query = parse_query(&format!("SELECT {columns} WHERE false"));
+    let subquery = Box::new(query.unwrap_or_else(|error| unreachable!("{columns}: {error}")));
+    TableFactor::Derived { lateral: false, subquery, alias, sample: None }
 }

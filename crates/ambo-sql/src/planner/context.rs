@@ -224,7 +224,7 @@ impl ContextProvider for Planner<'_> {
             return Some(Arc::new(function));
         }
         if let Some(what) = Number::named(name) {
-            let there = self.sequences().ok()?;
+            let there = self.sequences(what).ok()?;
             return Some(Arc::new(SequenceFunction::function(what, &self.session.taken, there)));
         }
         if name == "current_setting" {

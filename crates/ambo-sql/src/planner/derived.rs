@@ -32,7 +32,13 @@ impl Planner<'_> {
         }
         // What is no name of a table may be that of a file.
         let Some(view) = find_view(&self.place(place).definitions(), name)? else {
-            return self.familiar(name);
+            return match pg_catalog::sequence(self, place, name)? {
+                Some(table) => {
+                    self.require_sequence(place, name)?;
+                    Ok(Some(provider_as_source(table)))
+                }
+                None => self.familiar(name),
+            };
         };
         self.require_read(place, &view.name, "view")?;
         let plan = self.view(place, &view.name, &view.query)?;

@@ -11,15 +11,12 @@ use datafusion::{common::TableReference, sql::sqlparser::ast::ObjectName};
 use super::{Planner, macros, tables::find_table};
 use crate::{
     Result,
-    databases::{Kind, Named, Names, Seen, has_schema, local},
+    databases::{Kind, Named, Names, Seen, has_schema, local, meant_schema},
     names::{ident, split},
-    sequences::Sequences,
+    sequences::{self, Number, There},
     user_types::UserTypes,
     walk::WalkMut,
 };
-
-/// A sequence, and who gives its numbers.
-pub(super) type Numbered = (Arc<Object>, Arc<Sequences>);
 
 impl<'a> Planner<'a> {
     /// The database that names are sought in; `None` where they are sought as the session says.
@@ -73,7 +70,10 @@ impl<'a> Planner<'a> {
         if let (Some(place), [.., name]) = (self.within(), parts)
             && parts.len() < 3
         {
-            let schema = if let [schema, _] = parts { schema } else { ambo::DEFAULT_SCHEMA };
+            let schema = match parts {
+                [schema, _] => meant_schema(&self.places[place].definitions(), schema),
+                _ => ambo::DEFAULT_SCHEMA,
+            };
             return Ok(vec![Named { place, schema: schema.to_owned(), name: name.clone() }]);
         }
         self.with_names(|names| {
@@ -164,11 +164,13 @@ impl<'a> Planner<'a> {
         Ok(UserTypes::new(all.into_iter().map(|(name, (object, _))| (name, object)).collect()))
     }
 
-    /// The sequences that there are, each with who gives its numbers.
-    pub(super) fn sequences(&self) -> Result<HashMap<String, Numbered>> {
+    /// The sequences that there are, for what a function does with them.
+    pub(super) fn sequences(&self, what: Number) -> Result<There> {
         let all = self.objects(ObjectKind::Sequence)?;
         let with = |(name, (object, place)): (String, (Arc<Object>, usize))| {
-            (name, (object, self.places[place].engine.sequences.clone()))
+            let seen = &self.places[place];
+            let is_allowed = what.rights().is_empty() || self.may_with_sequence(seen, &object, what.rights());
+            (name, sequences::Seen { object, sequences: seen.engine.sequences.clone(), is_allowed })
         };
         Ok(all.into_iter().map(with).collect())
     }

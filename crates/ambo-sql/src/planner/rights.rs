@@ -2,10 +2,13 @@
 
 use std::sync::PoisonError;
 
+use ambo::{Object, ObjectKind};
+
 use super::Planner;
 use crate::{
     Result,
-    rights::{Right, Role},
+    databases::{Kind, Seen},
+    rights::{Right, Role, denied},
 };
 
 impl Planner<'_> {
@@ -16,10 +19,32 @@ impl Planner<'_> {
     }
 
     /// Checks that the role may read a table or view of a database.
-    pub(super) fn require_read(&self, place: usize, name: &str, what: &str) -> Result<()> {
+    pub(crate) fn require_read(&self, place: usize, name: &str, what: &str) -> Result<()> {
         match self.is_checked() {
             true => self.places[place].require(&self.session, name, Right::Select, what),
             false => Ok(()),
+        }
+    }
+
+    /// Whether the role may do one of these with a sequence. Foreign keys and the like do what they have to.
+    pub(super) fn may_with_sequence(&self, seen: &Seen<'_>, sequence: &Object, rights: &[Right]) -> bool {
+        match self.session.restricted() {
+            Some(role) if seen.kind != Kind::Temporary && !self.is_of_owner => {
+                let definitions = seen.definitions();
+                rights.iter().any(|right| role.may_with_sequence(&definitions, sequence, *right))
+            }
+            _ => true,
+        }
+    }
+
+    /// Checks that the role may read a sequence of a database, as its rows.
+    pub(super) fn require_sequence(&self, place: usize, name: &str) -> Result<()> {
+        let seen = &self.places[place];
+        match seen.definitions().object(ObjectKind::Sequence, name) {
+            Ok(of) if !self.may_with_sequence(seen, &of, &[Right::Select]) => {
+                Err(denied("sequence", &of.name))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -47,9 +72,7 @@ impl Planner<'_> {
     pub(crate) fn shows(&self, place: usize, name: &str) -> bool {
         let seen = &self.places[place];
         match self.session.restricted() {
-            Some(role) if seen.kind != crate::databases::Kind::Temporary => {
-                role.may_see(&seen.definitions(), name)
-            }
+            Some(role) if seen.kind != Kind::Temporary => role.may_see(&seen.definitions(), name),
             _ => true,
         }
     }

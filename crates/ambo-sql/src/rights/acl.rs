@@ -8,7 +8,7 @@ use super::{PUBLIC, Right};
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Acl(Vec<(String, String)>);
 
-const LETTERS: &str = "arwdCo";
+const LETTERS: &str = "arwdUCo";
 
 impl Acl {
     pub(crate) fn parse(text: &str) -> Option<Self> {

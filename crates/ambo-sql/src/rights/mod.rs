@@ -7,14 +7,15 @@
 //!    found, what it defines before it runs (`statements`). Each once a plan. What is not known there is a superuser's.
 //! 4. A view is checked, and not what it reads; foreign keys read what they have to. Functions, and defaults and checks that call them,
 //!    read what whoever runs the statement may. Temporary tables are their session's.
-//! 5. Who creates something owns it: may do all with it, drop it, and give others rights to it.
+//! 5. What a function takes of a sequence is checked where the planner finds the function, for what it does (`SequenceFunction`).
+//! 6. Who creates something owns it: may do all with it, drop it, and give others rights to it.
 
 mod acl;
 mod files;
 mod role;
 mod statements;
 
-use ambo::{Definitions, ObjectKind};
+use ambo::{Definitions, Object, ObjectKind};
 
 pub(crate) use acl::Acl;
 pub use files::Files;
@@ -27,6 +28,7 @@ use crate::{
     connection::Work,
     databases::{Kind, Seen},
     names::{shown, split},
+    sequences::Definition,
     session::Session,
 };
 
@@ -37,6 +39,8 @@ pub(crate) enum Right {
     Insert,
     Update,
     Delete,
+    /// To take numbers of a sequence.
+    Usage,
     /// To make tables and the like in a schema.
     Create,
     /// Whatever can be done with it.
@@ -47,6 +51,9 @@ impl Right {
     /// Those that are given for tables, in PostgreSQL's order.
     pub(crate) const OF_TABLES: [Self; 4] = [Self::Insert, Self::Select, Self::Update, Self::Delete];
 
+    /// Those that are given for sequences.
+    pub(crate) const OF_SEQUENCES: [Self; 3] = [Self::Select, Self::Update, Self::Usage];
+
     /// As PostgreSQL writes it in lists of rights.
     pub(crate) fn letter(self) -> char {
         match self {
@@ -54,6 +61,7 @@ impl Right {
             Self::Insert => 'a',
             Self::Update => 'w',
             Self::Delete => 'd',
+            Self::Usage => 'U',
             Self::Create => 'C',
             Self::Own => 'o',
         }
@@ -65,6 +73,7 @@ impl Right {
             Self::Insert => "INSERT",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Usage => "USAGE",
             Self::Create => "CREATE",
             Self::Own => "OWNER",
         }
@@ -84,6 +93,11 @@ pub(crate) fn rights_to(definitions: &Definitions<'_>, name: &str) -> Acl {
     acl_of(definitions, ObjectKind::Rights, name)
 }
 
+/// The rights to a sequence, by its qualified name.
+pub(crate) fn rights_to_sequence(definitions: &Definitions<'_>, name: &str) -> Acl {
+    acl_of(definitions, ObjectKind::SequenceRights, name)
+}
+
 /// The rights to a schema.
 pub(crate) fn rights_in(definitions: &Definitions<'_>, schema: &str) -> Acl {
     acl_of(definitions, ObjectKind::SchemaRights, &kept_name(schema))
@@ -98,12 +112,37 @@ impl Role {
     /// Whether it may do something with a table or view.
     pub(crate) fn may(&self, definitions: &Definitions<'_>, name: &str, right: Right) -> bool {
         match self.level {
+            _ if self.reads_only && right != Right::Select => return false,
             Level::Superuser => return true,
             Level::Reader | Level::Writer if right == Right::Select => return true,
             Level::Writer if right != Right::Own => return true,
             _ => {}
         }
         rights_to(definitions, name).has(&self.name, right)
+    }
+
+    /// Whether it may take numbers of a sequence, read it or set it. One that goes with a table takes the right to insert there, and to set
+    /// or change it that to update or own the table.
+    pub(crate) fn may_with_sequence(
+        &self,
+        definitions: &Definitions<'_>,
+        sequence: &Object,
+        right: Right,
+    ) -> bool {
+        match self.level {
+            _ if self.reads_only && right != Right::Select => return false,
+            Level::Superuser => return true,
+            Level::Reader | Level::Writer if right == Right::Select => return true,
+            Level::Writer if right != Right::Own => return true,
+            _ => {}
+        }
+        let of_table = match right {
+            Right::Usage => Right::Insert,
+            right => right,
+        };
+        let owner = Definition::read(&sequence.text).ok().and_then(|of| of.owner);
+        rights_to_sequence(definitions, &sequence.name).has(&self.name, right)
+            || owner.is_some_and(|table| self.may(definitions, &table, of_table))
     }
 
     /// Whether it may see that there is a table or view: it has any right to it.
@@ -116,7 +155,9 @@ impl Role {
 
     /// Whether it may make things in a schema.
     pub(crate) fn may_create(&self, definitions: &Definitions<'_>, schema: &str) -> bool {
-        self.level == Level::Superuser || rights_in(definitions, schema).has(&self.name, Right::Create)
+        !self.reads_only
+            && (self.level == Level::Superuser
+                || rights_in(definitions, schema).has(&self.name, Right::Create))
     }
 }
 
@@ -148,6 +189,17 @@ impl Role {
             false => Err(denied("table", &name)),
         }
     }
+}
+
+/// A role as the database keeps it now; another as it is.
+fn live(role: &Role, definitions: &Definitions<'_>) -> Result<Role> {
+    if !role.is_stored {
+        return Ok(role.clone());
+    }
+    let now = StoredRole::find(definitions, &role.name).map(|stored| stored.role());
+    now.map(|now| now.reads_only(role.reads_only)).ok_or_else(|| {
+        Error::invalid(format!("permission denied: there is no role \"{}\" any more", role.name))
+    })
 }
 
 /// What PostgreSQL says.
@@ -220,7 +272,26 @@ impl Connection {
     /// # Ok::<(), ambo_sql::Error>(())
     /// ```
     pub fn set_role(&mut self, role: Role) {
-        self.session.role = Some(std::sync::Arc::new(role));
+        (self.session.role, self.session.role_of) = (Some(std::sync::Arc::new(role)), None);
+    }
+
+    /// Has what its role may do be what the database says now, where that keeps the role.
+    ///
+    /// # Errors
+    /// There is no such role any more.
+    pub(crate) fn refresh_role(&mut self) -> Result<()> {
+        let Some(role) = self.session.role.as_ref().filter(|role| role.is_stored) else { return Ok(()) };
+        let db = &self.home.engine.db;
+        if self.session.role_of.as_ref().is_some_and(|of| of.is_current(db)) {
+            return Ok(());
+        }
+        let definitions = db.definitions(db);
+        let now = live(role, &definitions)?;
+        self.session.role_of = Some(definitions.stamp());
+        if now != **role {
+            self.session.role = Some(std::sync::Arc::new(now));
+        }
+        Ok(())
     }
 
     /// Whether its role may read, or write, a table or view without SQL. `name` is `schema.table`, or `table` of the schema `main`.
@@ -228,9 +299,9 @@ impl Connection {
     /// # Errors
     /// It may not: `42501`.
     pub fn require(&self, name: &str, access: Access) -> Result<()> {
-        match self.session.restricted() {
+        match &self.session.role {
             None => Ok(()),
-            Some(role) => role.require(&self.definitions(), name, access),
+            Some(role) => live(role, &self.definitions())?.require(&self.definitions(), name, access),
         }
     }
 

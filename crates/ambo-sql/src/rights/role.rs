@@ -9,12 +9,22 @@ use super::kept_name;
 pub struct Role {
     pub(crate) name: String,
     pub(crate) level: Level,
+    /// Whether it writes nothing, whatever it was granted.
+    pub(crate) reads_only: bool,
+    /// Whether the database keeps it: what it may do is what that says now.
+    pub(crate) is_stored: bool,
 }
 
 impl Role {
     /// A role of this name.
     pub fn new(name: impl Into<String>, level: Level) -> Self {
-        Self { name: name.into(), level }
+        Self { name: name.into(), level, reads_only: false, is_stored: false }
+    }
+
+    /// The same, which with `only` reads and writes nothing, whatever it was granted.
+    #[must_use]
+    pub fn reads_only(self, only: bool) -> Self {
+        Self { reads_only: only, ..self }
     }
 
     /// Its name.
@@ -107,7 +117,7 @@ impl StoredRole {
     }
 
     pub fn role(&self) -> Role {
-        Role::new(&self.name, self.level)
+        Role { is_stored: true, ..Role::new(&self.name, self.level) }
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) enum Created {
     /// A table or view, by its qualified name.
     Relation(String),
     Schema(String),
+    Sequence(String),
 }
 
 /// What a statement is going to create for a role that is to own it: nothing where something of the name is there.
@@ -32,6 +33,11 @@ pub(crate) fn created(connection: &Connection, statement: &Statement) -> Option<
     let definitions = connection.definitions();
     let name = match statement {
         Statement::CreateTable(create, _) => &create.name,
+        Statement::CreateSequence(create) => {
+            let name = qualify(&object(&create.name).ok()?).ok()?;
+            let there = definitions.object(ObjectKind::Sequence, &name).is_ok();
+            return (!there).then_some(Created::Sequence(name));
+        }
         Statement::Sql(tree) => match tree.as_ref() {
             ast::Statement::CreateView(create) => &create.name,
             ast::Statement::CreateSchema { schema_name: SchemaName::Simple(name), .. } => {
@@ -58,6 +64,7 @@ pub(crate) fn owned(connection: &mut Connection, what: &Created) -> Result<()> {
     let (kind, name) = match what {
         Created::Relation(name) => (ObjectKind::Rights, name.clone()),
         Created::Schema(name) => (ObjectKind::SchemaRights, kept_name(name)),
+        Created::Sequence(name) => (ObjectKind::SequenceRights, name.clone()),
     };
     if connection.definitions().object(kind, &name).is_ok() {
         return Ok(());
@@ -86,10 +93,15 @@ pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()
         Statement::CreateSequence(create) => checks.create_in(&create.name),
         Statement::CreateFunction(create) => checks.create_in(&create.name),
         Statement::CreateType(create) => checks.create_in(&create.name),
-        Statement::AlterSequence(alter) => checks.create_in(&alter.name),
+        Statement::AlterSequence(alter) => checks.owner_of_sequence(&alter.name),
         Statement::DropFunctions(drop) => drop.names.iter().try_for_each(|name| checks.create_in(name)),
-        Statement::Rename { what: Renamed::Sequence, name, .. } => checks.create_in(name),
+        Statement::Rename { what: Renamed::Sequence, name, to, .. } => {
+            checks.owner_of_sequence(name)?;
+            checks.renamed(to)
+        }
         Statement::Rename { what: Renamed::Index, name, .. } => checks.owner_of_index(name),
+        Statement::SetOwner(_) => connection.session.require_superuser("to say who owns something"),
+        Statement::AddIdentity(add) => checks.owner(&add.table),
         Statement::RenameView { name, to, .. } => {
             checks.owner(name)?;
             checks.renamed(to)
@@ -98,6 +110,9 @@ pub(crate) fn check(connection: &Connection, statement: &Statement) -> Result<()
             Granted::Roles(_) => connection.session.require_superuser("a role of roles"),
             Granted::Rights { to: GrantedTo::Tables(names), .. } => {
                 names.iter().try_for_each(|name| checks.owner(name))
+            }
+            Granted::Rights { to: GrantedTo::Sequences(names), .. } => {
+                names.iter().try_for_each(|name| checks.owner_of_sequence(name))
             }
             Granted::Rights { .. } => connection.session.require_superuser("rights to schemas"),
         },
@@ -195,6 +210,19 @@ impl Checks<'_> {
         Ok(())
     }
 
+    /// What is not there the statement says.
+    fn owner_of_sequence(&self, name: &ObjectName) -> Result<()> {
+        match self.definitions.object(ObjectKind::Sequence, &object(name)?) {
+            Ok(of)
+                if !self.is_temporary()
+                    && !self.role.may_with_sequence(&self.definitions, &of, Right::Own) =>
+            {
+                Err(denied("sequence", &of.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn create_in(&self, name: &ObjectName) -> Result<()> {
         let name = object(name)?;
         self.schema(split(&name).0)
@@ -260,7 +288,8 @@ impl Checks<'_> {
         names.iter().try_for_each(|name| match what {
             ObjectType::Table | ObjectType::View => self.owner(name),
             ObjectType::Index => self.owner_of_index(name),
-            ObjectType::Sequence | ObjectType::Type => self.create_in(name),
+            ObjectType::Sequence => self.owner_of_sequence(name),
+            ObjectType::Type => self.create_in(name),
             ObjectType::Schema => {
                 let name = written(name)?;
                 match rights_in(&self.definitions, &name).has(&self.role.name, Right::Own) {
@@ -316,6 +345,7 @@ impl Checks<'_> {
                     table.0.pop();
                     self.owner(&table)
                 }
+                CommentObject::Sequence => self.owner_of_sequence(object_name),
                 _ => self.superuser("this comment"),
             },
             other if is_show(other) => Ok(()),

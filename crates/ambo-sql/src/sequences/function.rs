@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use ambo::{Object, qualify};
+use ambo::{DEFAULT_SCHEMA, Object, qualify};
 use arrow::{
     array::{Array, AsArray, Int64Array},
     datatypes::{DataType, Int64Type},
@@ -21,7 +21,24 @@ use datafusion::{
 };
 
 use super::{Definition, Sequences, Taken};
-use crate::{Error, Result, error::outer, names::shown};
+use crate::{
+    Error, Result,
+    error::outer,
+    names::shown,
+    pg_catalog::parts,
+    rights::{Right, denied},
+};
+
+/// The whole name of what a text names as statements do: its parts in quotes where they have to be, and `public` for the schema that is
+/// always there.
+fn written_name(text: &str) -> Option<String> {
+    match &parts(text)?[..] {
+        [name] => Some(format!("{DEFAULT_SCHEMA}.{name}")),
+        [schema, name] if schema == "public" => Some(format!("{DEFAULT_SCHEMA}.{name}")),
+        [schema, name] => Some(format!("{schema}.{name}")),
+        _ => None,
+    }
+}
 
 /// What is asked of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +61,17 @@ impl Number {
         })
     }
 
+    /// Any of these is enough.
+    pub(crate) fn rights(self) -> &'static [Right] {
+        match self {
+            Self::Next => &[Right::Usage, Right::Update],
+            Self::Current => &[Right::Usage, Right::Select],
+            // It is of what the session has taken.
+            Self::Last => &[],
+            Self::Set => &[Right::Update],
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Next => "nextval",
@@ -54,8 +82,18 @@ impl Number {
     }
 }
 
-/// Sequences by the names that they are found under, each with who gives its numbers.
-type There = HashMap<String, (Arc<Object>, Arc<Sequences>)>;
+/// A sequence that a statement sees.
+#[derive(Clone)]
+pub(crate) struct Seen {
+    pub object: Arc<Object>,
+    /// Who gives its numbers.
+    pub sequences: Arc<Sequences>,
+    /// Whether the role may do with it what the function does.
+    pub is_allowed: bool,
+}
+
+/// Sequences by the names that they are found under.
+pub(crate) type There = HashMap<String, Seen>;
 
 /// The function, with the sequences that a statement sees.
 pub(crate) struct SequenceFunction {
@@ -91,11 +129,16 @@ impl SequenceFunction {
 
     fn sequence(&self, name: &str) -> Result<(&str, Definition, &Sequences)> {
         let bare = name.trim_matches('"');
-        let object =
-            self.there.get(&qualify(bare)?).or_else(|| self.there.get(&qualify(&bare.to_lowercase()).ok()?));
+        let object = self.there.get(&qualify(bare)?);
+        let object = object.or_else(|| self.there.get(&qualify(&bare.to_lowercase()).ok()?));
+        let object = object.or_else(|| self.there.get(&written_name(name)?));
         let known = self.there.keys().map(|name| shown(name));
-        let (object, sequences) = object.ok_or_else(|| Error::not_found("sequence", bare, known))?;
-        Ok((&object.name, Definition::read(&object.text)?, sequences))
+        let Seen { object, sequences, is_allowed } =
+            object.ok_or_else(|| Error::not_found("sequence", bare, known))?;
+        match is_allowed {
+            true => Ok((&object.name, Definition::read(&object.text)?, sequences)),
+            false => Err(denied("sequence", &object.name)),
+        }
     }
 
     fn number(&self, row: usize, args: &[Arc<dyn Array>]) -> Result<Option<i64>> {
@@ -221,8 +264,12 @@ impl PartialEq for SequenceFunction {
         self.what == other.what
             && Arc::ptr_eq(&self.taken, &other.taken)
             && self.there.len() == other.there.len()
-            && self.there.iter().all(|(name, (object, sequences))| {
-                other.there.get(name).is_some_and(|of| of.0 == *object && Arc::ptr_eq(&of.1, sequences))
+            && self.there.iter().all(|(name, seen)| {
+                other.there.get(name).is_some_and(|of| {
+                    of.object == seen.object
+                        && Arc::ptr_eq(&of.sequences, &seen.sequences)
+                        && of.is_allowed == seen.is_allowed
+                })
             })
             && self.own == other.own
     }

@@ -17,7 +17,7 @@ use std::{
 use ambo::{CatalogEdit, Object, ObjectKind, Transaction};
 
 pub(crate) use definition::Definition;
-pub(crate) use function::{Number, SequenceFunction};
+pub(crate) use function::{Number, Seen, SequenceFunction, There};
 
 use crate::{Error, ErrorKind, Result, names::shown};
 

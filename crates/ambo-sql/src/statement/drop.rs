@@ -163,6 +163,9 @@ fn drop_schema_with_all(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
         let objects = work.definitions().objects(kind);
         for object in objects.iter().filter(|object| object.name.starts_with(&prefix)) {
             work.transaction.define(&CatalogEdit::DropObject { kind, name: object.name.clone() })?;
+            if kind == ObjectKind::Sequence {
+                sequence::forget_rights(work, &object.name)?;
+            }
         }
     }
     let (views, tables) = (work.definitions().views(), work.definitions().tables());

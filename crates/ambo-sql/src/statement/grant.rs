@@ -11,7 +11,7 @@ use crate::{
     names::{about, about_object, ident, object, shown, split, written},
     parse::{Grant, Granted, GrantedTo},
     planner::{find_table, find_view},
-    rights::{Acl, Level, PUBLIC, Right, StoredRole, kept_name, rights_in, rights_to},
+    rights::{Acl, Level, PUBLIC, Right, StoredRole, kept_name, rights_in, rights_to, rights_to_sequence},
 };
 
 /// What reads and writes all.
@@ -39,6 +39,15 @@ pub(super) fn run(connection: &mut Connection, grant: &Grant) -> Result<Rows<'st
                 Ok(edits(ObjectKind::SchemaRights, kept_name(&schema), &acl, &definitions))
             });
             changed.collect::<Result<Vec<_>>>()?.concat()
+        }
+        Granted::Rights { rights, to: to @ (GrantedTo::Sequences(_) | GrantedTo::AllSequences(_)) } => {
+            let rights = of_sequences(rights)?;
+            let definitions = connection.definitions();
+            let change = |name: String| {
+                let acl = changed(rights_to_sequence(&definitions, &name), &roles, &rights, grant.is_revoke);
+                edits(ObjectKind::SequenceRights, name, &acl, &definitions)
+            };
+            sequences(&definitions, to)?.into_iter().flat_map(change).collect()
         }
         Granted::Rights { rights, to } => {
             let rights = of_tables(rights)?;
@@ -93,6 +102,43 @@ fn of_tables(rights: &[Ident]) -> Result<Vec<Right>> {
     rights.iter().map(right).collect()
 }
 
+fn of_sequences(rights: &[Ident]) -> Result<Vec<Right>> {
+    if rights.is_empty() {
+        return Ok(Right::OF_SEQUENCES.to_vec());
+    }
+    let right = |name: &Ident| match ident(name).to_lowercase().as_str() {
+        "usage" => Ok(Right::Usage),
+        "select" => Ok(Right::Select),
+        "update" => Ok(Right::Update),
+        other => Err(about(Error::invalid(format!("not supported: GRANT {other} ON SEQUENCE")), name)
+            .with_hint("there are USAGE (nextval, currval), SELECT (currval) and UPDATE (nextval, setval)")),
+    };
+    rights.iter().map(right).collect()
+}
+
+/// The qualified names of sequences.
+fn sequences(definitions: &Definitions<'_>, to: &GrantedTo) -> Result<Vec<String>> {
+    let known = definitions.objects(ObjectKind::Sequence);
+    match to {
+        GrantedTo::Sequences(names) => {
+            let find = |name: &ObjectName| {
+                let wanted = object(name)?;
+                definitions.object(ObjectKind::Sequence, &wanted).map(|of| of.name.clone()).map_err(|_| {
+                    let known = known.iter().map(|of| shown(&of.name));
+                    about_object(Error::not_found("sequence", &wanted, known), name)
+                })
+            };
+            names.iter().map(find).collect()
+        }
+        GrantedTo::AllSequences(schemas) => {
+            let schemas = schemas.iter().map(|name| schema(definitions, name)).collect::<Result<Vec<_>>>()?;
+            let is_in = |name: &&String| schemas.iter().any(|schema| split(name).0 == schema);
+            Ok(known.iter().map(|of| &of.name).filter(is_in).cloned().collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 fn of_schemas(rights: &[Ident]) -> Result<Vec<Right>> {
     if rights.is_empty() {
         return Ok(vec![Right::Create]);
@@ -112,7 +158,7 @@ fn of_schemas(rights: &[Ident]) -> Result<Vec<Right>> {
     Ok(wanted)
 }
 
-fn schema(definitions: &Definitions<'_>, name: &ObjectName) -> Result<String> {
+pub(super) fn schema(definitions: &Definitions<'_>, name: &ObjectName) -> Result<String> {
     let wanted = written(name)?;
     let known = definitions.schemas();
     match wanted.as_str() {
@@ -137,7 +183,7 @@ fn relations(definitions: &Definitions<'_>, to: &GrantedTo) -> Result<Vec<String
             let schemas = schemas.iter().map(|name| schema(definitions, name)).collect::<Result<Vec<_>>>()?;
             Ok(all().filter(|name| schemas.iter().any(|schema| split(name).0 == schema)).collect())
         }
-        GrantedTo::Schemas(_) | GrantedTo::Everybodys(_) => Ok(Vec::new()),
+        _ => Ok(Vec::new()),
     }
 }
 

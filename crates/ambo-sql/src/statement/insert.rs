@@ -8,6 +8,7 @@ use datafusion::{
 };
 
 use super::{
+    client_values,
     conflict::{Conflicts, OnConflict},
     generated,
     incoming::{Batches, Stream, complete},
@@ -67,6 +68,9 @@ pub(super) fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast
         None => Box::new(std::iter::once(defaults())),
         Some(mut source) => {
             if let SetExpr::Values(rows) = &mut *source.body {
+                if work.session.postgres.is_some() {
+                    client_values::say(&target, &columns, rows);
+                }
                 values::prepare(&target, &columns, rows, &mut params)?;
             }
             let planner = work.planner()?;

@@ -4,6 +4,7 @@ mod alter_table;
 mod assignment;
 mod cast;
 mod check_rows;
+mod client_values;
 mod column_type;
 mod comment;
 mod conflict;
@@ -38,6 +39,7 @@ mod merge_returning;
 mod merge_short;
 mod narrow;
 mod options;
+mod owner;
 mod pragma;
 mod prepare;
 mod quantity;
@@ -122,6 +124,10 @@ pub(crate) fn run(
         Statement::Attach(attach) => databases::attach(connection, &attach),
         Statement::Detach { name, if_exists } => databases::detach(connection, &name, if_exists),
         Statement::Use(name) => databases::use_database(connection, &name),
+        Statement::SetOwner(set) => connection.whole(|connection| owner::run(connection, &set)),
+        Statement::AddIdentity(add) => {
+            connection.whole(|connection| sequence::add_identity(connection, &add))
+        }
         Statement::Grant(grant) => connection.whole(|connection| grant::run(connection, &grant)),
         Statement::Role(of) => connection.whole(|connection| role::run(connection, &of)),
         Statement::Sql(statement) => run_sql(connection, *statement, params),

@@ -145,7 +145,7 @@ fn drop(work: &mut Work<'_>, name: &Ident) -> Result<()> {
 /// Changes all lists of rights; `change` says whether it changed one.
 fn rights_of(work: &mut Work<'_>, change: impl Fn(&mut Acl) -> bool) -> Result<()> {
     let mut all = Vec::new();
-    for kind in [ObjectKind::Rights, ObjectKind::SchemaRights] {
+    for kind in [ObjectKind::Rights, ObjectKind::SchemaRights, ObjectKind::SequenceRights] {
         let definitions = work.definitions();
         for object in definitions.objects(kind) {
             let Some(mut acl) = Acl::parse(&object.text) else { continue };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::{CatalogEdit, Object, ObjectKind, qualify};
+use ambo::{CatalogEdit, Object, ObjectKind, TableChange, Type, qualify};
 use datafusion::sql::sqlparser::ast::{DataType, Expr, ObjectName, SequenceOptions, UnaryOperator, Value};
 use uuid::Uuid;
 
@@ -10,8 +10,8 @@ use super::{create_index::renamed, definition::place};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
-    names::{about_object, object, shown},
-    parse::{AlterSequence, CreateSequence, SequenceParts},
+    names::{about, about_object, object, shown, split},
+    parse::{AddIdentity, AlterSequence, CreateSequence, SequenceParts},
     sequences::Definition,
 };
 
@@ -42,8 +42,52 @@ pub(super) fn drop(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
             let known = work.definitions().objects(kind);
             Err(Error::not_found("sequence", &wanted, known.iter().map(|object| shown(&object.name))))
         }
-        dropped => Ok(dropped?),
+        dropped => {
+            dropped?;
+            forget_rights(work, &qualify(&wanted)?)
+        }
     }
+}
+
+/// Rights to a sequence go with it.
+pub(super) fn forget_rights(work: &mut Work<'_>, name: &str) -> Result<()> {
+    let kind = ObjectKind::SequenceRights;
+    if work.definitions().object(kind, name).is_ok() {
+        work.transaction.define(&CatalogEdit::DropObject { kind, name: name.to_owned() })?;
+    }
+    Ok(())
+}
+
+/// ALTER TABLE … ALTER COLUMN … ADD GENERATED … AS IDENTITY: a column of a table that is there takes the numbers of a sequence of its own.
+pub(super) fn add_identity(connection: &mut Connection, add: &AddIdentity) -> Result<Rows<'static>> {
+    let AddIdentity { table, column, sequence, parts } = add;
+    let found = super::table(&connection.definitions(), table)?.definition().clone();
+    let of = &found.columns[place(&found, column)?];
+    let is_whole = of.logical.is_none() && matches!(of.kind, Type::I16 | Type::I32 | Type::I64);
+    let refused = match () {
+        () if !is_whole => Some("has no whole numbers"),
+        () if of.generated().is_some() => Some("is generated, so it has no numbers of its own"),
+        () if of.default.is_some() || of.default_expression.is_some() => Some("has a default already"),
+        () if of.nullable => Some("may be NULL; SET NOT NULL is the statement before"),
+        () => None,
+    };
+    if let Some(refused) = refused {
+        return Err(about(Error::invalid(format!("column \"{}\" {refused}", of.name)), column));
+    }
+    let (schema, short) = split(&found.name);
+    let name = match sequence {
+        Some(name) => qualify(&object(name)?).map_err(|error| about_object(error, name))?,
+        None => format!("{schema}.{short}_{}_seq", of.name),
+    };
+    let mut numbers = definition(parts, None).map_err(|error| about(error, column))?;
+    numbers.owner = Some(found.name.clone());
+    let text = numbers.to_string();
+    let object = Object { kind: ObjectKind::Sequence, name: name.clone(), text, comment: None };
+    connection.define(&[CatalogEdit::CreateObject { object, replace: false }])?;
+    let called = format!("nextval('{}')", shown(&name).replace('\'', "''"));
+    let change = TableChange::SetDefaultExpression { column: of.name.clone(), expression: Some(called) };
+    connection.define(&[CatalogEdit::ChangeTable { name: found.name.clone(), changes: vec![change] }])?;
+    Ok(Rows::done("ALTER TABLE", None))
 }
 
 /// The sequences that go with a table.
@@ -59,7 +103,8 @@ fn owned_by(work: &Work<'_>, table: &str) -> Vec<(Arc<Object>, Definition)> {
 pub(super) fn drop_owned(work: &mut Work<'_>, table: &str) -> Result<()> {
     for (object, _) in owned_by(work, table) {
         let (kind, name) = (ObjectKind::Sequence, object.name.clone());
-        work.transaction.define(&CatalogEdit::DropObject { kind, name })?;
+        work.transaction.define(&CatalogEdit::DropObject { kind, name: name.clone() })?;
+        forget_rights(work, &name)?;
     }
     Ok(())
 }
@@ -121,7 +166,15 @@ pub(super) fn rename(
     let of = Definition { id: fresh_id(), next, ..old.clone() };
     let object = Object { name: renamed(&found.name, to)?, text: of.to_string(), ..(*found).clone() };
     let gone = CatalogEdit::DropObject { kind: ObjectKind::Sequence, name: found.name.clone() };
-    let edits = [gone, CatalogEdit::CreateObject { object, replace: false }];
+    // Rights to it go with it.
+    let rights = connection.definitions().object(ObjectKind::SequenceRights, &found.name).ok();
+    let moved = rights.into_iter().flat_map(|rights| {
+        let gone = CatalogEdit::DropObject { kind: rights.kind, name: rights.name.clone() };
+        let object = Object { name: object.name.clone(), ..(*rights).clone() };
+        [gone, CatalogEdit::CreateObject { object, replace: true }]
+    });
+    let moved: Vec<_> = moved.collect();
+    let edits = [&[gone, CatalogEdit::CreateObject { object, replace: false }][..], &moved].concat();
     connection.define(&edits).map_err(|error| about_object(error, to))?;
     connection.session.taken.goes_on_as(old.id, of.id);
     Ok(Rows::done(TAG, None))
