@@ -32,6 +32,10 @@ fn what_is_equal_is_shared_and_nothing_else() {
         (format!("with c as ({sums}) select * from c where s = (select max(s) from c)"), 2),
         (format!("select * from ({sums}) as a join ({sums}) as b on a.g = b.g"), 2),
         (format!("with c as ({sums}) select * from c"), 0),
+        // Windows over groups, with what is below them; where only one place asks for a window, the groups alone.
+        (format!("with c as (select g, s, rank() over (order by s) as r from ({sums})) select * from c as a join c as b on a.r = b.r + 1"), 2),
+        (format!("with c as (select g, s, rank() over (order by s) as r from ({sums})) select * from c as a join c as b on a.s = b.s where a.r < 5"), 2),
+        ("with c as (select k, rank() over (order by v) as r from t) select * from c as a join c as b on a.r = b.r + 1".to_owned(), 0),
         // Other rows: conditions that go into one place, other tables, other columns, values that vary.
         (format!("with c as ({sums}) select * from c as a join c as b on a.s = b.s where a.g < 3"), 0),
         (format!("select * from ({sums}) as a join (select g, sum(v * 3) as s from t where v < 6 group by g) as b on a.g = b.g"), 0),
