@@ -24,6 +24,7 @@ use super::{
     number::{Columns, number, truth},
 };
 use crate::{
+    names::shown,
     numbers::{divided, out_of_range},
     projected::Projected,
     value::{self, column_type, unscaled},
@@ -31,6 +32,8 @@ use crate::{
 
 /// With more groups than these the planner's operators are faster.
 const GROUPS_MAX: u64 = 1 << 12;
+/// The same where an index has them, and no row is looked at.
+const GROUPS_OF_LEAVES_MAX: u64 = 1 << 16;
 
 /// As many rows as are thought possible where nothing is known of them.
 const ROWS_MOST: u64 = 1 << 40;
@@ -134,7 +137,10 @@ fn recognise(
         let Expr::Column(column) = below.resolved(expr.clone()).ok()? else { return None };
         by.push(column.name);
     }
-    let rows = groups_at_most(table, &by)?;
+    let groups = groups_about(table, &by)?;
+    if groups > GROUPS_OF_LEAVES_MAX {
+        return None;
+    }
     let mut asked = Vec::new();
     let mut outputs = Vec::new();
     // Those whose stored values are equal and in order where the values are.
@@ -157,6 +163,9 @@ fn recognise(
     }
     let group_by: Vec<&str> = by.iter().map(String::as_str).collect();
     let query = select.group_by(&group_by).and_then(|groups| groups.aggregate(&asked)).ok()?;
+    if groups > GROUPS_MAX && !matches!(query.counting_index(), Ok(Some(_))) {
+        return None;
+    }
     let results = &aggregate.schema.fields()[by.len()..];
     let words = results.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
     let words = if by.is_empty() { words } else { format!("{words} by {}", by.join(", ")) };
@@ -166,11 +175,12 @@ fn recognise(
         select.filters().collect::<Vec<_>>()
     );
     let view = table.view().clone();
-    Some(AggregatePlan { view, query, select, groups: by.len(), outputs, words, identity, rows })
+    let (rows, groups) = (groups as usize, by.len());
+    Some(AggregatePlan { view, query, select, groups, outputs, words, identity, rows })
 }
 
-/// About how many groups there may be, if so few that a table of them stays small.
-fn groups_at_most(table: &StoredTable, by: &[String]) -> Option<usize> {
+/// About how many groups there may be.
+fn groups_about(table: &StoredTable, by: &[String]) -> Option<u64> {
     let mut groups = 1u64;
     for name in by {
         let column = table.table().definition().column_index(name)?;
@@ -181,7 +191,7 @@ fn groups_at_most(table: &StoredTable, by: &[String]) -> Option<usize> {
         };
         groups = groups.saturating_mul(distinct.max(1));
     }
-    (groups <= GROUPS_MAX).then_some(groups as usize)
+    Some(groups)
 }
 
 /// Adds what an aggregate needs to what is asked of the storage.
@@ -310,11 +320,15 @@ impl Computation for AggregatePlan {
 
     fn describe(&self) -> String {
         let table = &self.select.table().definition().name;
+        let mut words = format!("{table}, {}", self.words);
         let filters = self.select.describe();
-        match filters.is_empty() {
-            true => format!("{table}, {}", self.words),
-            false => format!("{table}, {}, filters=[{filters}]", self.words),
+        if !filters.is_empty() {
+            words.push_str(&format!(", filters=[{filters}]"));
         }
+        if let Ok(Some(index)) = self.query.counting_index() {
+            words.push_str(&format!(", leaves=[{}]", shown(&index)));
+        }
+        words
     }
 
     fn identity(&self) -> String {

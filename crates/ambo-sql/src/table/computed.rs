@@ -200,13 +200,14 @@ impl ExecutionPlan for ComputedExec {
         let projection = self.projection.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let counter = |name: &'static str| MetricBuilder::new(&self.metrics).counter(name, partition);
-        let (parts, kept) = (counter("parts"), counter("parts_kept"));
+        let (parts, kept, counted) = (counter("parts"), counter("parts_kept"), counter("parts_counted"));
         let once = async move {
             let timer = metrics.elapsed_compute().timer();
             let Computed { rows, used } = computation.run(&whole, threads).map_err(outer)?;
             timer.done();
             parts.add(used.parts as usize);
             kept.add(used.kept as usize);
+            counted.add(used.counted as usize);
             let batch = match projection {
                 Some(columns) => rows.project(&columns)?,
                 None => rows,

@@ -251,6 +251,12 @@ impl DisplayAs for TableScanExec {
         if !asked.is_empty() {
             let asked: Vec<_> = asked.iter().map(|name| shown(name)).collect();
             write!(f, ", indexes=[{}]", asked.join(", "))?;
+            let counted = |(column, test)| self.figures.counted(column, test);
+            let counted = self.select.filters().filter_map(counted);
+            let counted: Vec<_> = counted.map(|(answers, rows)| format!("{answers} of {rows}")).collect();
+            if !counted.is_empty() {
+                write!(f, ", counted=[{}]", counted.join(", "))?;
+            }
         }
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),

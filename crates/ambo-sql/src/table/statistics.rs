@@ -43,9 +43,18 @@ impl Figures {
         Some((max - min + 1.0).min(known.rows.value as f64))
     }
 
-    /// The share of rows that a condition leaves, if values are spread evenly.
+    /// How many of how many rows answer a question about a column, as the leaves of an index say. What is wrong with it the scan itself
+    /// will say.
+    pub(super) fn counted(&self, column: usize, test: &Test) -> Option<(u64, u64)> {
+        self.view.count_answers(&self.table, column, test).ok().flatten()
+    }
+
+    /// The share of rows that a condition leaves: as an index says, or if values are spread evenly.
     pub(crate) fn share(&self, column: usize, test: &Test) -> f64 {
         let Some(known) = self.get() else { return UNKNOWN_SHARE };
+        if let Some((answers, rows @ 1..)) = self.counted(column, test) {
+            return answers as f64 / rows as f64;
+        }
         let one = || self.distinct(column).map_or(0.1, |distinct| 1.0 / distinct.max(1.0));
         share(known, column, test, one)
     }
@@ -109,7 +118,7 @@ pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef)
 }
 
 /// The least or the greatest value of a column as one of its type in statements; none where stored values are in another order.
-fn bound_of(value: &Datum, ty: &DataType) -> Option<ScalarValue> {
+pub(super) fn bound_of(value: &Datum, ty: &DataType) -> Option<ScalarValue> {
     match (value, ty) {
         (Datum::Binary(bytes), &UUID) => Some(ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes.clone()))),
         (Datum::Binary(bytes), &BIT) => Some(ScalarValue::LargeBinary(Some(bytes.clone()))),

@@ -21,6 +21,7 @@ mod insert;
 mod isolation;
 mod join_keys;
 mod joins;
+mod leaves;
 mod long_statements;
 mod merge;
 mod model;
