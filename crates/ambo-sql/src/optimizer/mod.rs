@@ -84,7 +84,7 @@ use crate::{
     joins::{GroupsFirst, JoinKeys, JoinOrder, SetsOfGroups},
     numbers::{CASTS, CHECKED, Doubles},
     planner::Enums,
-    table::AggregateInStorage,
+    table::{AggregateInStorage, TopsOfLeaves},
     times::rules::Times,
     window::RunningWindows,
 };
@@ -247,6 +247,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
     rules.push(Arc::new(CastBounds));
     rules.push(Arc::new(NullKeys));
     rules.push(Arc::new(ZeroKeys));
+    rules.push(Arc::new(TopsOfLeaves));
     rules
 }
 
