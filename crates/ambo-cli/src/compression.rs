@@ -124,7 +124,7 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
         store.db.set_storage(table, wanted).or_fail(&store.dir)?;
     }
     if !options.is_empty() {
-        store.db.alter_table(table, options).or_fail(&store.dir)?;
+        store.db.alter_table(table, options.clone()).or_fail(&store.dir)?;
     }
     let table = store.table(table)?;
     let table = table.definition();

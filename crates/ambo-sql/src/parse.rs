@@ -500,7 +500,7 @@ fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), P
     }
 }
 
-/// The options of `RESET (ttl, ttl_column)`, which are none from then on.
+/// The options of `RESET (ttl, ttl_column, compaction_filter)`, which are none from then on.
 fn reset(parser: &mut Parser<'_>) -> Result<TableSettings, ParserError> {
     parser.expect_token(&Token::LParen)?;
     let options = parser.parse_comma_separated(|parser| {
@@ -513,7 +513,7 @@ fn reset(parser: &mut Parser<'_>) -> Result<TableSettings, ParserError> {
 }
 
 /// Names of options, by their words.
-const OPTIONS: [(&str, &[&str]); 12] = [
+const OPTIONS: [(&str, &[&str]); 13] = [
     ("storage", &["STORAGE"]),
     ("key compression", &["KEY", "COMPRESSION"]),
     ("record compression", &["RECORD", "COMPRESSION"]),
@@ -524,6 +524,7 @@ const OPTIONS: [(&str, &[&str]); 12] = [
     ("retention", &["RETENTION"]),
     ("ttl column", &["TTL_COLUMN"]),
     ("ttl", &["TTL"]),
+    ("compaction filter", &["COMPACTION_FILTER"]),
     ("log", &["LOG"]),
     ("comment", &["COMMENT"]),
 ];

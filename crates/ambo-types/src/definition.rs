@@ -1,6 +1,7 @@
 //! The definition of a table.
 
 mod expiry;
+mod filter;
 mod format;
 mod notes;
 mod records;
@@ -259,6 +260,8 @@ pub struct TableDefinition {
     pub records: Records,
     /// When its rows expire.
     pub expiry: Expiry,
+    /// The filter that says which of its rows go as it is compacted, by the name under which programs register it.
+    pub compaction_filter: Option<String>,
     /// Columns that are gone, whose places in stored rows stay.
     dropped: Vec<Dropped>,
     /// Sort key and primary key, where they differ.
@@ -288,6 +291,7 @@ impl TableDefinition {
             checks: Vec::new(),
             records: Records::default(),
             expiry: Expiry::default(),
+            compaction_filter: None,
             dropped: Vec::new(),
             sorted: None,
             raw: false,
@@ -531,6 +535,7 @@ impl TableDefinition {
         self.check_compression().or_else(invalid)?;
         self.check_records().or_else(invalid)?;
         self.check_expiry().or_else(invalid)?;
+        self.check_filter().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
         self.row_spec().map_err(wrap)?;

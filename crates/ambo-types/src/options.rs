@@ -11,7 +11,7 @@ use super::{RecordWidth, Retention, StoredIn, TableDefinition};
 /// use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 /// let options = TableOptions::new().key_compression(IntegerCodec::Bp128).record_compression(None);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[must_use = "it changes nothing by itself"]
 pub struct TableOptions {
     key_compression: Option<Option<IntegerCodec>>,
@@ -22,6 +22,7 @@ pub struct TableOptions {
     retention: Option<Option<Retention>>,
     ttl: Option<Option<Retention>>,
     ttl_column: Option<Option<StoredIn>>,
+    compaction_filter: Option<Option<String>>,
 }
 
 impl TableOptions {
@@ -78,6 +79,12 @@ impl TableOptions {
         self
     }
 
+    /// The filter that says which rows go as the table is compacted, by its name, or `None` for no such filter.
+    pub fn compaction_filter<'n>(mut self, name: impl Into<Option<&'n str>>) -> Self {
+        self.compaction_filter = Some(name.into().map(str::to_owned));
+        self
+    }
+
     /// What was named: the codec of keys, of records, and whether there is a dictionary.
     #[allow(clippy::type_complexity, reason = "two are switches that may be left alone")]
     pub fn parts(&self) -> (Option<Option<IntegerCodec>>, Option<Option<RecordCodec>>, Option<bool>) {
@@ -95,6 +102,7 @@ impl TableOptions {
             retention: more.retention.or(self.retention),
             ttl: more.ttl.or(self.ttl),
             ttl_column: more.ttl_column.or(self.ttl_column),
+            compaction_filter: more.compaction_filter.or(self.compaction_filter),
         }
     }
 
@@ -122,6 +130,9 @@ impl TableOptions {
         table.expiry.ttl = self.ttl.unwrap_or(table.expiry.ttl);
         if let Some(column) = self.ttl_column {
             table.expiry.column = column.and_then(|stored| table.column_in(stored));
+        }
+        if let Some(filter) = &self.compaction_filter {
+            table.compaction_filter.clone_from(filter);
         }
         table
     }

@@ -462,9 +462,27 @@ impl Database {
         self.engine().flush()
     }
 
-    /// As [`Database::flush`], and merges each table into one packed tree: the state in which reads are fastest.
+    /// As [`Database::flush`], and merges each table into one packed tree: the state in which reads are fastest. What
+    /// [filters](crate::Options::compaction_filter) remove is deleted first.
     pub fn compact(&self) -> Result<()> {
         self.engine().compact()
+    }
+
+    /// Asks the [filters](crate::Options::compaction_filter) of all tables that name a registered one which rows go, and deletes these.
+    /// Returns how many. A row that others write to, or have locked, stays for the next time.
+    ///
+    /// # Errors
+    /// What a filter said. Rows that went before are gone.
+    pub fn apply_filters(&self) -> Result<u64> {
+        self.engine().apply_filters()
+    }
+
+    /// The same of one table.
+    ///
+    /// # Errors
+    /// As [`Database::apply_filters`]; [`Error::NotFound`] for a filter that is not registered, [`Error::Invalid`] for a table that names none.
+    pub fn apply_filter(&self, table: &str) -> Result<u64> {
+        self.engine().apply_filter_of(table)
     }
 
     /// As [`Database::flush`], and waits until nothing is due to be merged, without merging all that could be. Good after a

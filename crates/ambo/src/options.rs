@@ -7,7 +7,7 @@ use std::{
 };
 
 use ambo_engine::{
-    database::{Engine, Options as Settings, Running, Sync},
+    database::{Engine, Options as Settings, RowFilter, Running, Sync},
     io::{Env, sim::SimDisk},
 };
 
@@ -202,6 +202,32 @@ impl Options {
     /// The most bytes that one transaction may write.
     pub fn transaction_bytes_max(mut self, bytes: usize) -> Self {
         self.settings.transaction_bytes_max = bytes;
+        self
+    }
+
+    /// Registers a compaction filter: a function that says which rows stay of the tables that name it
+    /// ([`TableDefinition::compaction_filter`](crate::TableDefinition::compaction_filter),
+    /// [`TableOptions::compaction_filter`](crate::TableOptions::compaction_filter)). A filter of the same name is replaced.
+    ///
+    /// A row that it removes is there until a pass of the filter comes by: in the background passes follow merges of the table;
+    /// [`Database::compact`], [`Database::vacuum`] and [`Database::apply_filters`] make one at once. It is deleted by a commit as any
+    /// other, so indexes, counts and snapshots know of it. Where a table names a filter that is not registered all rows stay.
+    ///
+    /// ```
+    /// use ambo::{FilteredRow, TableDefinition};
+    /// let db = ambo::Options::new()
+    ///     .compaction_filter("of_tenants", |row: &FilteredRow<'_>| Ok(!row.key().starts_with(b"gone/")))
+    ///     .open_in_memory()?;
+    /// let t = db.create_table(TableDefinition::key_value("t").compaction_filter("of_tenants"))?;
+    /// t.put(b"gone/1", b"x")?;
+    /// t.put(b"here/1", b"y")?;
+    /// assert_eq!(t.len()?, 2);
+    /// db.compact()?;
+    /// assert_eq!(t.len()?, 1);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn compaction_filter(mut self, name: impl Into<String>, filter: impl RowFilter + 'static) -> Self {
+        self.settings.filters.register(name, filter);
         self
     }
 

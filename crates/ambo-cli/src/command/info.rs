@@ -397,6 +397,7 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "rows": table.rows,
         "ttl": definition.expiry.ttl.map(|ttl| ttl.to_string()),
         "ttl_column": definition.expiry.column.map(|column| definition.columns[column].name.clone()),
+        "compaction_filter": definition.compaction_filter,
         "key_compression": compression::keys(definition),
         "record_compression": compression::records(definition),
         "outdated": table.outdated,

@@ -70,10 +70,11 @@ impl TableVersion {
 }
 
 impl Engine {
-    /// Flushes all memtables, then merges all of every table, but for rows that are kept no longer.
+    /// Flushes all memtables, then merges all of every table, but for rows that are kept no longer or that filters remove.
     pub fn compact(self: &Arc<Self>) -> Result<()> {
         self.drop_expired()?;
         self.purge_all_expired()?;
+        self.apply_filters()?;
         self.flush()?;
         let _merging_segments = self.merging_segments.lock();
         let _merging = self.merging.lock();
@@ -89,6 +90,7 @@ impl Engine {
     pub fn compact_due(self: &Arc<Self>) -> Result<()> {
         self.drop_expired()?;
         self.purge_all_expired()?;
+        self.apply_filters_due()?;
         self.flush()?;
         while self.merge_due()? {}
         self.tend_postings(&self.cancel_merge)?;
@@ -316,6 +318,7 @@ impl Engine {
             self.give_back(store, born);
             return Ok(());
         }
+        self.filtering.note_merged(id, now.catalog.table(id));
         let mut catalog = now.catalog.clone();
         let is_whole = now_table.runs.iter().all(|run| inputs.iter().any(|input| Arc::ptr_eq(input, run)));
         if rewrite.all && is_whole {

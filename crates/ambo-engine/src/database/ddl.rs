@@ -46,7 +46,7 @@ impl Engine {
     /// [`CatalogEdit::AlterTable`]. Rows are rewritten as they are compacted and merged, all of them by [`Engine::vacuum`]; a merge that is
     /// under way ends with the options that it began with.
     pub fn alter_table(&self, name: &str, options: &TableOptions) -> Result<()> {
-        self.define(&CatalogEdit::AlterTable { name: name.into(), options: *options }).map(drop)
+        self.define(&CatalogEdit::AlterTable { name: name.into(), options: options.clone() }).map(drop)
     }
 
     /// [`CatalogEdit::ChangeTable`]: columns come, go and are renamed, and what is kept for SQL. Transactions and snapshots that are older

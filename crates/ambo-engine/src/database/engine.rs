@@ -21,6 +21,7 @@ use super::{
     archive::Archiver,
     beside::Beside,
     checkpoint::CheckpointState,
+    filters::Filtering,
     governor::Governor,
     lineage::Lineage,
     memtables::Memtables,
@@ -84,6 +85,8 @@ pub struct Engine {
     pub(super) newest_now: std::sync::atomic::AtomicI64,
     /// When rows of tables that had expired were last deleted in the background.
     pub(super) purged: Mutex<HashMap<TableId, i64>>,
+    /// What is known of the filters of tables.
+    pub(super) filtering: Filtering,
     /// Who reads beside this process, if that writes.
     pub(super) readers: Option<Watch>,
     /// How it is read beside a process that writes.
@@ -145,6 +148,7 @@ impl Engine {
             archiver: parts.archiver,
             newest_now: std::sync::atomic::AtomicI64::new(i64::MIN),
             purged: Mutex::default(),
+            filtering: Filtering::default(),
             readers: parts.readers,
             beside: parts.beside,
             _lock: parts.lock,

@@ -14,7 +14,8 @@ use ambo_types::{
 };
 
 use super::{
-    archive::ArchiveInfo, count, engine::Engine, expiry::Moment, readers::ReadersInfo, snapshot::Snapshot,
+    archive::ArchiveInfo, count, engine::Engine, expiry::Moment, filters::FilterInfo, readers::ReadersInfo,
+    snapshot::Snapshot,
 };
 
 /// Figures of one table.
@@ -126,6 +127,8 @@ pub struct Info {
     pub publication: Option<u64>,
     /// How the archive of the log stands, if there is one.
     pub archive: Option<ArchiveInfo>,
+    /// The compaction filters that tables name.
+    pub filters: Vec<FilterInfo>,
 }
 
 /// Figures of a table, or of the entries of an index.
@@ -228,6 +231,7 @@ impl Engine {
             readers,
             publication: self.options.publication,
             archive: self.archive_info(),
+            filters: self.filters_info(version),
         })
     }
 }

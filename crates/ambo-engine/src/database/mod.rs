@@ -10,6 +10,7 @@
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `pace`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `retention`, `expiry`, `purge` | rows that are kept for a time; rows that expire: which are seen, and how they go |
+//! | `filters` | functions of the program that say which rows go, and how they do |
 //! | `encryption` | the key of an encrypted database |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
@@ -61,6 +62,7 @@ mod encryption;
 mod engine;
 mod entry_sums;
 mod expiry;
+mod filters;
 mod find;
 mod fresh;
 mod governor;
@@ -133,6 +135,7 @@ pub use distinct::DistinctScan;
 pub use encryption::RestoredKey;
 pub use engine::Engine;
 pub use expiry::Moment;
+pub use filters::{FilterInfo, FilteredRow, Filters, RowFilter};
 pub use find::FoundRows;
 pub use index_scan::{IndexRange, IndexScan};
 pub use index_writes::Replaced;

@@ -8,6 +8,8 @@ use ambo_pages::{
 };
 use ambo_types::{Error, Result};
 
+use super::filters::Filters;
+
 /// How durable a commit is when it returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sync {
@@ -53,6 +55,8 @@ pub struct Options {
     pub lock_timeout: Duration,
     /// Bytes that a part of the last level of storage `lsm` should have; merges take eight of them at a time.
     pub part_bytes: u64,
+    /// The filters that tables may name to say which of their rows go.
+    pub filters: Filters,
     /// Whether what aggregates of segments came to is kept in memory for the next time that the same is asked.
     pub keep_partials: bool,
     /// Whether runs are merged in the background. Without, that waits for `compact`.
@@ -82,6 +86,7 @@ impl Default for Options {
             publication: None,
             lock_timeout: Duration::from_secs(5),
             part_bytes: 64 << 20,
+            filters: Filters::default(),
             keep_partials: true,
             background_merge: true,
             background_threads: true,

@@ -52,6 +52,27 @@ impl Signals {
         !state.stop
     }
 
+    /// The same, and after some time, if one is given, also where no flag was raised.
+    pub(super) fn wait_for_or(
+        &self,
+        time: Option<Duration>,
+        flag: impl Fn(&mut SignalState) -> &mut bool,
+    ) -> bool {
+        let Some(end) = time.and_then(|time| Instant::now().checked_add(time)) else {
+            return self.wait_for(flag);
+        };
+        let mut state = self.lock();
+        while !state.stop && !*flag(&mut state) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *flag(&mut state) = false;
+        !state.stop
+    }
+
     /// Raises a flag for the thread that calls, and waits a while or until another is raised.
     pub(super) fn again_after(&self, time: Duration, flag: impl FnOnce(&mut SignalState) -> &mut bool) {
         let mut state = self.lock();

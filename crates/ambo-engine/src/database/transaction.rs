@@ -21,6 +21,7 @@ use super::{
     count,
     engine::Engine,
     expiry::Expiry,
+    filters::check_filter,
     index_writes::{EntryWrite, Replaced},
     options::Sync,
     own_definitions::OwnDefinitions,
@@ -50,6 +51,12 @@ pub enum Isolation {
     Snapshot,
     /// As if one transaction ran after the other: whatever it read is checked when it commits.
     Serializable,
+}
+
+/// Whose rows a transaction of the engine deletes, and why they go.
+enum Removes {
+    Expired(TableId, Arc<Expiry>),
+    Filtered(TableId, String),
 }
 
 /// A range that was read: `lower <= key < upper`.
@@ -100,8 +107,8 @@ pub struct Transaction {
     blobs: Vec<(Arc<PageStore>, BlobRef)>,
     /// Ranges of keys that it deletes as such.
     pub(super) ranges: OwnRanges,
-    /// The table whose expired rows it deletes, and how they expire.
-    purges: Option<(TableId, Arc<Expiry>)>,
+    /// What its commit is bound to, beside rows.
+    removes: Option<Removes>,
 }
 
 impl Transaction {
@@ -120,7 +127,7 @@ impl Transaction {
             sync: None,
             blobs: Vec::new(),
             ranges: OwnRanges::default(),
-            purges: None,
+            removes: None,
         })
     }
 
@@ -243,7 +250,12 @@ impl Transaction {
 
     /// Its commit fails if rows of a table expire otherwise by then.
     pub(super) fn purge(&mut self, table: TableId, expiry: &Arc<Expiry>) {
-        self.purges = Some((table, expiry.clone()));
+        self.removes = Some(Removes::Expired(table, expiry.clone()));
+    }
+
+    /// Its commit fails if another filter, or none, says which rows of a table go by then.
+    pub(super) fn removes_by_filter(&mut self, table: TableId, filter: &str) {
+        self.removes = Some(Removes::Filtered(table, filter.to_owned()));
     }
 
     /// Maps `key` to `value`.
@@ -482,7 +494,7 @@ impl Transaction {
         let check = |now: &DatabaseVersion| self.check_reads(now);
         let terms = Terms {
             snapshot: Some(self.timestamp()),
-            reads: (self.reads.is_some() || self.purges.is_some()).then_some(&check as &ReadCheck<'_>),
+            reads: (self.reads.is_some() || self.removes.is_some()).then_some(&check as &ReadCheck<'_>),
             owner: Some(self.owner),
             lock_timeout: Some(self.lock_timeout),
             sync: self.sync,
@@ -515,8 +527,10 @@ impl Transaction {
 
     /// Fails if anything that was read has a newer version.
     fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
-        if let Some((table, expiry)) = &self.purges {
-            check_expiry(now, *table, expiry)?;
+        match &self.removes {
+            Some(Removes::Expired(table, expiry)) => check_expiry(now, *table, expiry)?,
+            Some(Removes::Filtered(table, filter)) => check_filter(now, *table, filter)?,
+            None => {}
         }
         let Some(reads) = &self.reads else { return Ok(()) };
         let reads = reads.lock();

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `ambo-flush` | flushes memtables when they fill a quarter of their budget |
 //! | `ambo-merge` | merges and compacts runs when enough are there |
-//! | `ambo-segments` | merges segments of column tables when enough are there |
+//! | `ambo-segments` | merges segments of column tables when enough are there; deletes rows that have expired or that filters remove |
 //! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
 //! | `ambo-archive` | archives closed segments of the log, if they are to be |
 //! | `ambo-readers` | makes checkpoints for readers in other processes, and frees what they let go |
@@ -132,10 +132,12 @@ fn merge_loop(engine: &Arc<Engine>) {
 }
 
 fn segment_loop(engine: &Arc<Engine>) {
-    while engine.signals.wait_for(|state| &mut state.merge_segments) {
+    let mut rest = None;
+    while engine.signals.wait_for_or(rest, |state| &mut state.merge_segments) {
         engine.purge_and_report();
         engine.merge_segments_and_report();
         engine.tend_and_report();
+        rest = engine.filter_and_report();
     }
 }
 

@@ -13,6 +13,7 @@ mod columns;
 mod definitions;
 mod encryption;
 mod expiry;
+mod filters;
 mod find;
 mod formats;
 mod found;

@@ -96,7 +96,7 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     Ok(text)
 }
 
-/// What a table of storage append says of its records, and any of how its rows expire.
+/// What a table of storage append says of its records, and any of how its rows expire and what removes them.
 fn records_text(of: &TableDefinition) -> String {
     let Records { width, updates, time, retention } = of.records;
     let mut options = Vec::new();
@@ -111,6 +111,8 @@ fn records_text(of: &TableDefinition) -> String {
     let Expiry { ttl, column, .. } = of.expiry;
     options.extend(ttl.map(|ttl| format!("ttl = {}", string(&ttl.to_string()))));
     options.extend(column.map(|column| format!("ttl_column = {}", quoted(&of.columns[column].name))));
+    let filter = of.compaction_filter.as_deref();
+    options.extend(filter.map(|filter| format!("compaction_filter = {}", string(filter))));
     if options.is_empty() { String::new() } else { format!(" WITH ({})", options.join(", ")) }
 }
 

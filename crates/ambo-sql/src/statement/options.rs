@@ -70,6 +70,9 @@ impl Setting {
                 }))
             }
             "ttl column" => Self::TtlColumn((!matches!(value, "none" | "off")).then(|| value.to_owned())),
+            "compaction filter" => Self::Options(
+                TableOptions::new().compaction_filter((!matches!(value, "none" | "off")).then_some(value)),
+            ),
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),
             "fillfactor" => match value.parse() {
@@ -92,6 +95,7 @@ impl Setting {
                     "retention",
                     "ttl",
                     "ttl column",
+                    "compaction filter",
                     "log",
                     "comment",
                     "fillfactor",

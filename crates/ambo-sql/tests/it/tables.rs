@@ -46,7 +46,7 @@ fn a_table_is_made_again_of_its_text() {
                     flag boolean default true,
                     small tinyint unsigned check (small < 100),
                     constraint both_set check (flag or price > 0)
-                 ) comment = 'odd';
+                 ) comment = 'odd' with (compaction_filter = 'it''s old');
                  create index by_day on \"Odd\".\"select\" using hash (day, flag);
                  comment on column \"Odd\".\"select\".price is 'in euro';",
             )

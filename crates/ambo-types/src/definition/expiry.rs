@@ -17,7 +17,7 @@ use super::{COLUMNS_MAX, Retention, TableDefinition};
 use crate::encoding::Input;
 
 /// How the text of a check begins that SQL keeps with a table to whose rows others refer.
-const REFERRER: &str = "REFERENCED BY ";
+pub(super) const REFERRER: &str = "REFERENCED BY ";
 
 const TTL: u8 = 1;
 const COLUMN: u8 = 2;

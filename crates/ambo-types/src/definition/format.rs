@@ -1,8 +1,9 @@
-//! The definition of a table as bytes: version 2, or 3 where a column has a logical type, or 4 where rows expire.
+//! The definition of a table as bytes: version 2, or 3 where a column has a logical type, or 4 where rows expire, or 5 with a compaction
+//! filter.
 //!
 //! | part | encoding |
 //! |---|---|
-//! | version | u8 = 2; 3 if a column has a logical type; 4 if it is said when rows expire |
+//! | version | u8 = 2; 3 if a column has a logical type; 4 if it is said when rows expire; 5 if there is a compaction filter |
 //! | storage | u8: 1 `btree`, 2 `memory`, 3 `column`, 4 `append`, 5 `lsm` |
 //! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes, 128 sort key |
 //! | name | varint length, UTF-8 `schema.table` |
@@ -13,8 +14,9 @@
 //! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, 3 bitmap, 4 br64, 5 br64 of any column, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
 //! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
 //! | sort key, only with flag 128 | varint count, then a varint column index each; then the primary key likewise, 0 columns: a hidden row number |
-//! | logical types, only in versions 3 and 4 | varint count, in version 3 at least 1; each: varint column index, greater than the one before; the type (`logical.rs`) |
-//! | expiry, only in version 4 | `definition/expiry.rs` |
+//! | logical types, only in versions 3 to 5 | varint count, in version 3 at least 1; each: varint column index, greater than the one before; the type (`logical.rs`) |
+//! | expiry, only in versions 4 and 5 | `definition/expiry.rs` |
+//! | compaction filter, only in version 5 | varint length, UTF-8 |
 //! | records, only of storage `append` | `definition/records.rs` |
 //!
 //! Nothing follows. Version 1 ends behind the key, has none of the flags from 16 on, and no compression; it is read, but no longer written.
@@ -42,6 +44,8 @@ const VERSION: u8 = 2;
 const VERSION_LOGICAL: u8 = 3;
 /// With when rows expire, and logical types, if there are any.
 const VERSION_EXPIRY: u8 = 4;
+/// With a compaction filter, and when rows expire, which may be never.
+const VERSION_FILTER: u8 = 5;
 /// Without compression.
 const VERSION_1: u8 = 1;
 const LOGGED: u8 = 1;
@@ -71,11 +75,11 @@ impl TableDefinition {
             | flag(self.has_notes(), NOTES)
             | flag(self.has_sort_key(), SORT_KEY);
         let is_logical = self.columns.iter().any(|column| column.logical.is_some());
-        let has_expiry = self.expiry != Expiry::default();
-        let version = match (has_expiry, is_logical) {
-            (true, _) => VERSION_EXPIRY,
-            (false, true) => VERSION_LOGICAL,
-            (false, false) => VERSION,
+        let version = match (&self.compaction_filter, self.expiry != Expiry::default(), is_logical) {
+            (Some(_), ..) => VERSION_FILTER,
+            (None, true, _) => VERSION_EXPIRY,
+            (None, false, true) => VERSION_LOGICAL,
+            (None, false, false) => VERSION,
         };
         let mut out = vec![version, self.storage as u8, flags];
         put_text(&mut out, &self.name);
@@ -111,11 +115,14 @@ impl TableDefinition {
                 columns.iter().for_each(|column| varint::encode(*column as u64, &mut out));
             }
         }
-        if is_logical || has_expiry {
+        if version >= VERSION_LOGICAL {
             self.encode_logical(&mut out);
         }
-        if has_expiry {
+        if version >= VERSION_EXPIRY {
             self.expiry.encode(&mut out);
+        }
+        if let Some(filter) = &self.compaction_filter {
+            put_text(&mut out, filter);
         }
         if self.storage.traits().records {
             self.records.encode(&mut out);
@@ -156,7 +163,7 @@ impl TableDefinition {
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let mut input = Input(bytes);
         let version = input.byte()?;
-        if !matches!(version, VERSION_1 | VERSION | VERSION_LOGICAL | VERSION_EXPIRY) {
+        if !(VERSION_1..=VERSION_FILTER).contains(&version) {
             return Err(format!(
                 "a table definition of version {version}, which this version of Ambo cannot read"
             ));
@@ -192,19 +199,22 @@ impl TableDefinition {
         if flags & SORT_KEY != 0 {
             table.sorted = Some(SortKey { columns: input.columns()?, primary: input.columns()? });
         }
-        if version == VERSION_LOGICAL || version == VERSION_EXPIRY {
+        if version >= VERSION_LOGICAL {
             table.decode_logical(&mut input)?;
             let is_needed =
-                version == VERSION_EXPIRY || table.columns.iter().any(|column| column.logical.is_some());
+                version != VERSION_LOGICAL || table.columns.iter().any(|column| column.logical.is_some());
             if !is_needed {
                 return Err("a table definition of a later version without what that is for".into());
             }
         }
-        if version == VERSION_EXPIRY {
+        if version >= VERSION_EXPIRY {
             table.expiry = Expiry::decode(&mut input)?;
-            if table.expiry == Expiry::default() {
+            if version == VERSION_EXPIRY && table.expiry == Expiry::default() {
                 return Err("a table definition of a later version without what that is for".into());
             }
+        }
+        if version == VERSION_FILTER {
+            table.compaction_filter = Some(input.text()?);
         }
         if storage.traits().records {
             table.records = Records::decode(&mut input)?;

@@ -135,13 +135,13 @@ impl Advice {
         let keys = choose(&self.keys, now.key_compression, total);
         let records = choose(&self.records, has, total);
         if keys != now.key_compression {
-            self.recommended = self.recommended.key_compression(keys);
+            self.recommended = std::mem::take(&mut self.recommended).key_compression(keys);
         }
         if records.codec != now.record_compression {
-            self.recommended = self.recommended.record_compression(records.codec);
+            self.recommended = std::mem::take(&mut self.recommended).record_compression(records.codec);
         }
         if records.dictionary != self.recommended.apply((**now).clone()).record_dictionary {
-            self.recommended = self.recommended.record_dictionary(records.dictionary);
+            self.recommended = std::mem::take(&mut self.recommended).record_dictionary(records.dictionary);
         }
     }
 }
