@@ -49,6 +49,6 @@ fn text(value: &Expr) -> Option<&str> {
 
 fn bytes(text: &str) -> Option<Expr> {
     let digits = text.strip_prefix("\\x")?;
-    let is_bytes = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_bytes = digits.len().is_multiple_of(2) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     is_bytes.then(|| Expr::value(Value::HexStringLiteral(digits.to_owned())))
 }
