@@ -480,7 +480,8 @@ impl Database {
     /// The same of one table.
     ///
     /// # Errors
-    /// As [`Database::apply_filters`]; [`Error::NotFound`] for a filter that is not registered, [`Error::Invalid`] for a table that names none.
+    /// As [`Database::apply_filters`]; [`Error::NotFound`] for a filter that is not registered, [`Error::Invalid`] for a table that names
+    /// none.
     pub fn apply_filter(&self, table: &str) -> Result<u64> {
         self.engine().apply_filter_of(table)
     }

@@ -143,7 +143,11 @@ fn table(nth: u64, random: &mut Random) -> Table {
         indexes.push(format!("create index t{nth}_{column} on t{nth} using {using} ({column})"));
     }
     // Of its own, so that what a seed makes does not hang on it.
-    let several = *random.clone().of(&["", "", "(g, h)", "(any (k, g))", "(h, e, k)"]);
+    let has = |name: &str| columns.iter().any(|(column, _)| column.name == name);
+    // Columns of one type.
+    let any = [("k", "l", "(any (k, l))"), ("g", "i", "(any (g, i))"), ("h", "s", "(any (h, s))")];
+    let any = any.into_iter().find(|(one, other, _)| has(one) && has(other)).map_or("", |(.., any)| any);
+    let several = *random.clone().of(&["", "", "(g, h)", any, "(h, e, k)"]);
     if !several.is_empty() && (storage == "column" || storage == APPEND) {
         indexes.push(format!("create index t{nth}_several on t{nth} using br64 {several}"));
     }

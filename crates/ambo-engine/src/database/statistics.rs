@@ -3,8 +3,8 @@
 //! Directories of segments bound the values of each column; trees and memtables are counted. Of what is newer than the compacted part up to
 //! a thousand rows are looked at, so that the figures stay bounds after a few writes; with more newer rows little is known of columns until
 //! they are compacted. Where an index has postings in files its leaves say how many rows answer a condition, and how many values a column
-//! has, exactly for rows in segments. Where a figure is called *exact*, a scan at that moment would find it. In a serializable transaction nothing is:
-//! statistics are no reads that are checked when it commits.
+//! has, exactly for rows in segments. Where a figure is called *exact*, a scan at that moment would find it. In a serializable transaction
+//! nothing is: statistics are no reads that are checked when it commits.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -240,7 +240,8 @@ fn indexes_of_several_columns() {
     }
 }
 
-/// Keeps away: a byte of a file that is changed, or an end that is cut off, and not noticed, panics on it, and files of other segments that are taken.
+/// Keeps away: a byte of a file that is changed, or an end that is cut off, and not noticed, panics on it, and files of other segments
+/// that are taken.
 #[test]
 fn damage_is_noticed() {
     let types = [Type::U32, Type::Utf8];

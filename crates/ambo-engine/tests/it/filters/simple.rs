@@ -21,8 +21,8 @@ fn count(engine: &Arc<Engine>) -> u64 {
     engine.snapshot().count(table, None, None).unwrap()
 }
 
-// Keeps away: a row that a snapshot had and that it loses, values of unique indexes that nobody has and that are taken, and changes that the
-// feed does not tell.
+// Keeps away: a row that a snapshot had and that it loses, values of unique indexes that nobody has and that are taken, and changes that
+// the feed does not tell.
 #[test]
 fn a_row_is_deleted_as_by_anybody() {
     for storage in STORAGES {

@@ -177,6 +177,6 @@ fn by_numbers(aggregate: &Aggregate, sides: Vec<Side<'_>>) -> Result<LogicalPlan
     let aggregates = (0..aggregate.aggr_expr.len()).map(|nth| Shown::Same(groups.len() + nth));
     let shown = shown.into_iter().flatten().chain(aggregates).collect();
     let grouped = Aggregate::try_new(Arc::new(input), groups, aggregate.aggr_expr.clone())?;
-    let decoded = Decoded::new(LogicalPlan::Aggregate(grouped), shown, aggregate.schema.clone());
+    let decoded = Decoded::new(LogicalPlan::Aggregate(grouped), shown, &aggregate.schema)?;
     Ok(LogicalPlan::Extension(Extension { node: Arc::new(decoded) }))
 }

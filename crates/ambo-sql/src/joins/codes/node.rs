@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Field};
 use async_trait::async_trait;
 use datafusion::{
     catalog::Session,
-    common::{Column, DFSchema, DFSchemaRef, Result, plan_err},
+    common::{Column, DFSchema, DFSchemaRef, FunctionalDependencies, Result, plan_err},
     logical_expr::{
         Expr, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
         physical_planning_context::PhysicalPlanningContext,
@@ -117,8 +117,10 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    pub(super) fn new(input: LogicalPlan, shown: Vec<Shown>, schema: DFSchemaRef) -> Self {
-        Self { input, shown, schema }
+    /// `schema` is that of the groups. What it says of keys is left out, as the planner is shown none (`optimizer/dependencies`).
+    pub(super) fn new(input: LogicalPlan, shown: Vec<Shown>, schema: &DFSchema) -> Result<Self> {
+        let schema = schema.clone().with_functional_dependencies(FunctionalDependencies::empty())?;
+        Ok(Self { input, shown, schema: Arc::new(schema) })
     }
 
     fn key(&self) -> (Vec<ShownKey>, &DFSchemaRef, &LogicalPlan) {
@@ -148,7 +150,7 @@ impl UserDefinedLogicalNodeCore for Decoded {
     }
 
     fn with_exprs_and_inputs(&self, _: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
-        Ok(Self::new(inputs.swap_remove(0), self.shown.clone(), self.schema.clone()))
+        Self::new(inputs.swap_remove(0), self.shown.clone(), &self.schema)
     }
 }
 

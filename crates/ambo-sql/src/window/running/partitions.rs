@@ -1,5 +1,5 @@
-//! Functions that are asked for many rows at once: `lag` and `lead`, which look so many rows away, and `ntile`, `percent_rank`, `cume_dist`,
-//! which need the whole partition.
+//! Functions that are asked for many rows at once: `lag` and `lead`, which look so many rows away, and `ntile`, `percent_rank` and
+//! `cume_dist`, which need the whole partition.
 
 use std::{collections::VecDeque, sync::Arc};
 
