@@ -3,6 +3,7 @@
 
 pub mod blob;
 pub mod catalog;
+mod database;
 pub mod input;
 pub mod log;
 pub mod posting;

@@ -6,14 +6,16 @@ use ambo_codec::{Type, Value, column::Compare};
 use ambo_engine::{
     Result,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, Options, RowFormat, ScanPlan, Sync},
+    database::{Engine, RowFormat, ScanPlan},
     id::TableId,
-    io::{Disk, OpenMode, sim::SimDisk},
+    io::sim::SimDisk,
     scan::{Aggregate, AggregatePlan, Expression, Filter, Test},
 };
-use crc_fast::{CrcAlgorithm, checksum};
 
-use super::input::Input;
+use super::{
+    database::{Files, crc, damaged, files_of, options},
+    input::Input,
+};
 
 const ROWS: i64 = 900;
 /// As the format says (`docs/formats/postings.md`).
@@ -23,23 +25,10 @@ const COLUMNS: usize = 5;
 
 /// A database with a table of one segment and files of postings beside it, closed.
 struct World {
-    files: Vec<(String, Vec<u8>)>,
+    files: Files,
     table: TableId,
     /// The names of the files of postings.
     postings: Vec<String>,
-}
-
-fn options() -> Options {
-    Options {
-        cache_bytes: 1 << 20,
-        memtable_bytes: 1 << 20,
-        log_segment_bytes: 8 << 10,
-        page_size: 4096,
-        background_threads: false,
-        background_merge: false,
-        sync: Sync::Off,
-        ..Options::default()
-    }
 }
 
 fn definition() -> TableDefinition {
@@ -100,9 +89,7 @@ impl World {
         }
         engine.compact_due()?;
         drop(engine);
-        let names = disk.list().expect("a disk");
-        let files: Vec<_> =
-            names.into_iter().map(|name| (name.clone(), disk.contents(&name).expect("a file"))).collect();
+        let files = files_of(&disk);
         let names = files.iter().map(|(name, _)| name.clone());
         let postings: Vec<_> = names.filter(|name| name.starts_with("posting-")).collect();
         assert_eq!(postings.len(), indexes().len(), "all rows are in one segment");
@@ -111,18 +98,8 @@ impl World {
 
     /// A disk with these files, but for some bytes of one with postings.
     fn damaged(&self, input: &mut Input<'_>) -> SimDisk {
-        let disk = SimDisk::new(2);
         let chosen = &self.postings[usize::from(input.byte()) % self.postings.len()];
-        for (name, contents) in &self.files {
-            let mut contents = contents.clone();
-            if name == chosen {
-                damage(input, &mut contents);
-            }
-            let file = disk.open(name, OpenMode::Create).expect("a new file");
-            file.write_at(&contents, 0).and_then(|()| file.sync()).expect("room");
-        }
-        disk.sync_directory().expect("a disk");
-        disk
+        damaged(&self.files, chosen, |contents| damage(input, contents))
     }
 
     /// Asks as the bytes say.
@@ -169,10 +146,6 @@ impl World {
 
 fn number(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
-}
-
-fn crc(bytes: &[u8]) -> [u8; 4] {
-    (checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32).to_le_bytes()
 }
 
 /// Changes bytes of any place, of a leaf, of the root or of the trailer; checksums fit, if chance does not want it otherwise.

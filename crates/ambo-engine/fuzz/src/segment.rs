@@ -7,14 +7,16 @@ use ambo_engine::{
     Result,
     base::BaseOps,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, Options, RowFormat, ScanPlan, Seek, Sync},
+    database::{Engine, RowFormat, ScanPlan, Seek},
     id::TableId,
-    io::{Disk, OpenMode, sim::SimDisk},
+    io::sim::SimDisk,
     scan::{Aggregate, AggregatePlan, Expression, Filter, Test},
 };
-use crc_fast::{CrcAlgorithm, checksum};
 
-use super::input::Input;
+use super::{
+    database::{Files, crc, damaged, files_of, options},
+    input::Input,
+};
 
 const ROWS: i64 = 400;
 /// As the format of segments says (`ambo-base/src/column/directory.rs`).
@@ -24,26 +26,13 @@ const TRAILER_BYTES: usize = 32;
 /// A database with one column table, or one of records, compacted and closed.
 struct World {
     storage: Storage,
-    files: Vec<(String, Vec<u8>)>,
+    files: Files,
     table: TableId,
     format: RowFormat,
     /// The name of its segment's file.
     segment: String,
     /// Where its blocks and text tables begin, and where the last one ends.
     parts: Vec<usize>,
-}
-
-fn options() -> Options {
-    Options {
-        cache_bytes: 1 << 20,
-        memtable_bytes: 1 << 20,
-        log_segment_bytes: 8 << 10,
-        page_size: 4096,
-        background_threads: false,
-        background_merge: false,
-        sync: Sync::Off,
-        ..Options::default()
-    }
 }
 
 fn definition(storage: Storage) -> TableDefinition {
@@ -108,9 +97,7 @@ impl World {
         }
         parts.dedup();
         drop((columns, version, engine));
-        let names = disk.list().expect("a disk");
-        let files: Vec<_> =
-            names.into_iter().map(|name| (name.clone(), disk.contents(&name).expect("a file"))).collect();
+        let files = files_of(&disk);
         let segments: Vec<_> = files.iter().filter(|(name, _)| name.starts_with("segment-")).collect();
         let [(segment, _)] = segments[..] else { panic!("all rows are in one segment") };
         Ok(Self { storage, segment: segment.clone(), files, table, format, parts })
@@ -118,17 +105,7 @@ impl World {
 
     /// A disk with these files, but for some bytes of the segment.
     fn damaged(&self, input: &mut Input<'_>) -> SimDisk {
-        let disk = SimDisk::new(2);
-        for (name, contents) in &self.files {
-            let mut contents = contents.clone();
-            if *name == self.segment {
-                self.damage(input, &mut contents);
-            }
-            let file = disk.open(name, OpenMode::Create).expect("a new file");
-            file.write_at(&contents, 0).and_then(|()| file.sync()).expect("room");
-        }
-        disk.sync_directory().expect("a disk");
-        disk
+        damaged(&self.files, &self.segment, |contents| self.damage(input, contents))
     }
 
     /// Changes bytes of a block, of the directory or of any place; checksums fit, if chance does not want it otherwise.
@@ -241,10 +218,6 @@ impl World {
         )?;
         Ok(())
     }
-}
-
-fn crc(bytes: &[u8]) -> [u8; 4] {
-    (checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32).to_le_bytes()
 }
 
 /// A segment in which some bytes are changed, mostly behind checksums that fit: read in every way, and merged.

@@ -217,9 +217,8 @@ impl Engine {
         self.filters_that(merged).into_iter().try_fold(0, |rows, id| Ok(rows + self.apply_filter(id)?))
     }
 
-    /// The same in the background, where a table rests after its pass. What goes wrong is told by [`Engine::info`]: merges and writes go
-    /// on.
-    /// Returns how long it takes until more is due.
+    /// The same in the background, where a table rests after its pass. Returns how long it takes until more is due. What goes wrong is
+    /// told by [`Engine::info`]: merges and writes go on.
     pub(super) fn filter_and_report(self: &Arc<Self>) -> Option<Duration> {
         let is_due =
             |passes: &Passes, now| passes.is_merged && passes.rests_until.is_none_or(|until| until <= now);

@@ -83,6 +83,11 @@ fn thrift(stream: &mut TcpStream, method: &str, texts: &[&str]) -> Vec<u8> {
     answer
 }
 
+/// Checks that psql was refused a statement.
+fn assert_denied(sql: &str, (done, said): (bool, String)) {
+    assert!(!done && said.contains("permission denied"), "{sql}: {said}");
+}
+
 #[test]
 fn what_was_not_granted_is_refused_at_every_door() {
     let (served, token) = served();
@@ -93,10 +98,7 @@ fn what_was_not_granted_is_refused_at_every_door() {
     };
     root("create role ada login password 'a secret'");
     let ada = |sql: &str| psql(&served, "ada", "a secret", "", sql);
-    let denied = |sql: &str| {
-        let (done, said) = ada(sql);
-        assert!(!done && said.contains("permission denied"), "{sql}: {said}");
-    };
+    let denied = |sql: &str| assert_denied(sql, ada(sql));
     let basic = "Basic YWRhOmEgc2VjcmV0";
     let bearer = format!("Bearer {token}");
     for sql in [
@@ -237,10 +239,7 @@ fn numbers_of_sequences_take_a_right_at_every_door() {
     let root = |sql: &str| assert!(psql(&served, "root", "r", "", sql).0, "{sql}");
     root("create role ada login password 'a secret'");
     let ada = |sql: &str| psql(&served, "ada", "a secret", "", sql);
-    let denied = |sql: &str| {
-        let (done, said) = ada(sql);
-        assert!(!done && said.contains("permission denied"), "{sql}: {said}");
-    };
+    let denied = |sql: &str| assert_denied(sql, ada(sql));
     let basic = "Basic YWRhOmEgc2VjcmV0";
     let bearer = format!("Bearer {token}");
     let mut stream = TcpStream::connect(address(&served, Protocol::Thrift)).unwrap();

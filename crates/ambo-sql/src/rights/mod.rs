@@ -109,16 +109,20 @@ fn acl_of(definitions: &Definitions<'_>, kind: ObjectKind, name: &str) -> Acl {
 }
 
 impl Role {
+    /// Whether its level lets it do something with all tables, views and sequences, or with none; `None` if it takes a right to each.
+    fn by_level(&self, right: Right) -> Option<bool> {
+        match self.level {
+            _ if self.reads_only && right != Right::Select => Some(false),
+            Level::Superuser => Some(true),
+            Level::Reader | Level::Writer if right == Right::Select => Some(true),
+            Level::Writer if right != Right::Own => Some(true),
+            _ => None,
+        }
+    }
+
     /// Whether it may do something with a table or view.
     pub(crate) fn may(&self, definitions: &Definitions<'_>, name: &str, right: Right) -> bool {
-        match self.level {
-            _ if self.reads_only && right != Right::Select => return false,
-            Level::Superuser => return true,
-            Level::Reader | Level::Writer if right == Right::Select => return true,
-            Level::Writer if right != Right::Own => return true,
-            _ => {}
-        }
-        rights_to(definitions, name).has(&self.name, right)
+        self.by_level(right).unwrap_or_else(|| rights_to(definitions, name).has(&self.name, right))
     }
 
     /// Whether it may take numbers of a sequence, read it or set it. One that goes with a table takes the right to insert there, and to set
@@ -129,12 +133,8 @@ impl Role {
         sequence: &Object,
         right: Right,
     ) -> bool {
-        match self.level {
-            _ if self.reads_only && right != Right::Select => return false,
-            Level::Superuser => return true,
-            Level::Reader | Level::Writer if right == Right::Select => return true,
-            Level::Writer if right != Right::Own => return true,
-            _ => {}
+        if let Some(may) = self.by_level(right) {
+            return may;
         }
         let of_table = match right {
             Right::Usage => Right::Insert,

@@ -17,12 +17,7 @@ use datafusion::{
 };
 use futures::{Stream, StreamExt};
 
-use super::{
-    Function,
-    aggregates::{Aggregate, Aggregated},
-    numbering::{Numbering, Numbers},
-    partitions::{OfPartition, Partitions},
-};
+use super::{Function, aggregates::Aggregated, numbering::Numbers, partitions::Partitions};
 
 /// What is known of the rows so far, for one function.
 enum State {
@@ -34,9 +29,9 @@ enum State {
 impl State {
     fn new(of: &Function) -> Result<Self> {
         Ok(match of {
-            Function::Numbering(of) => Self::Numbers(Numbers::new(Numbering::clone(of))),
-            Function::OfPartition(of) => Self::Partitions(Partitions::new(OfPartition::clone(of))),
-            Function::Aggregate(of) => Self::Aggregated(Aggregated::new(Aggregate::clone(of))?),
+            Function::Numbering(of) => Self::Numbers(Numbers::new(of.clone())),
+            Function::OfPartition(of) => Self::Partitions(Partitions::new(of.clone())),
+            Function::Aggregate(of) => Self::Aggregated(Aggregated::new(of.clone())?),
         })
     }
 
